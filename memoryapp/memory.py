@@ -1,0 +1,51 @@
+"""The one place that builds client, store and inspector from settings."""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING
+
+from django.conf import settings
+from oracleagentmemory.core import OracleAgentMemory, OracleDBMemoryStore, SQLiteMemoryStore
+from oracleagentmemory.core.embedders import Embedder, LocalEmbedder
+from oracleagentmemory.core.extractors import MemoryExtractionConfig
+from oracleagentmemory.inspection import StoreInspector
+
+from memoryapp.joined import joined_engine
+
+if TYPE_CHECKING:
+    from oracleagentmemory.apis.embedders import IEmbedder
+    from oracleagentmemory.core.sqlmemorystore import SQLMemoryStore
+
+
+@functools.cache
+def store() -> SQLMemoryStore:
+    """The store on Django's own connection; creates its tables when they are missing."""
+    engine = joined_engine("default")
+    build = SQLiteMemoryStore if engine.dialect.name == "sqlite" else OracleDBMemoryStore
+    return build(engine=engine, embedder=_embedder())
+
+
+@functools.cache
+def client() -> OracleAgentMemory:
+    """The documented client on :func:`store`; extraction is off until an LLM is configured."""
+    return OracleAgentMemory(
+        store=store(), memory_extraction_config=MemoryExtractionConfig(extract_memories=False)
+    )
+
+
+@functools.cache
+def inspector() -> StoreInspector:
+    """The read side for pages."""
+    return StoreInspector(store())
+
+
+def open_store() -> None:
+    """Build everything now. Called at process start, never first inside a request or a test."""
+    client()
+    inspector()
+
+
+def _embedder() -> IEmbedder:
+    name = settings.MEMORY_EMBEDDER
+    return LocalEmbedder() if name == "local" else Embedder(model=name)

@@ -1,0 +1,78 @@
+"""How a stored record changes: record, audit entry and revision in one transaction."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from django.db import transaction
+from oracleagentmemory.errors import NotFoundError
+
+from memoryapp.access import Access
+from memoryapp.memory import inspector, store
+from memoryapp.services import audit, revisions
+from memoryapp.services.lookup import Kind, writable_row
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from oracleagentmemory.inspection import Row
+    from oracleagentmemory.storage.writes import Prepared
+
+
+def apply_update(
+    access: Access,
+    kind: Kind,
+    record_id: str,
+    prepared: Prepared[int],
+    *,
+    reason: str,
+    detail: Mapping[str, object] | None = None,
+) -> Row:
+    """Apply a prepared update and return the new row."""
+    with transaction.atomic():
+        before = writable_row(access, kind, record_id)
+        _require_one(store().write(prepared), kind, record_id)
+        after = inspector().record(kind, record_id)
+        if after is None:
+            raise NotFoundError(f"{kind} {record_id!r} not found")
+        entry = audit.record(
+            access,
+            "update",
+            kind,
+            record_id,
+            user_id=before.record.user_id,
+            reason=reason,
+            detail=detail,
+        )
+        revisions.record(entry, kind, before.record, after.record)
+    return after
+
+
+def apply_delete(
+    access: Access,
+    kind: Kind,
+    record_id: str,
+    prepared: Prepared[int],
+    *,
+    reason: str,
+    detail: Mapping[str, object] | None = None,
+) -> None:
+    """Apply a prepared delete."""
+    with transaction.atomic():
+        before = writable_row(access, kind, record_id)
+        _require_one(store().write(prepared), kind, record_id)
+        entry = audit.record(
+            access,
+            "delete",
+            kind,
+            record_id,
+            user_id=before.record.user_id,
+            reason=reason,
+            detail=detail,
+        )
+        revisions.record(entry, kind, before.record, None)
+
+
+def _require_one(changed: int, kind: Kind, record_id: str) -> None:
+    if changed == 0:
+        raise NotFoundError(f"{kind} {record_id!r} not found")

@@ -1,0 +1,114 @@
+"""Messages of a thread: list, read and every change."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from django.db import transaction
+from oracleagentmemory._notset import NOT_SET_MARKER, _NotSetMarker
+from oracleagentmemory.errors import NotFoundError
+from oracleagentmemory.inspection import Count, Page, Row
+
+from memoryapp.access import Access
+from memoryapp.memory import inspector, store
+from memoryapp.services import audit, threads
+from memoryapp.services.changes import apply_delete, apply_update
+from memoryapp.services.lookup import visible_row, writable_row
+
+NOT_SET = NOT_SET_MARKER
+
+
+def list_page(
+    access: Access,
+    thread_id: str,
+    *,
+    before: str | None = None,
+    after: str | None = None,
+    limit: int = 50,
+) -> Page:
+    """Return one page of a thread's messages, newest first. Raises: NotFoundError."""
+    visible_row(access, "thread", thread_id)
+    return inspector().page(
+        "message",
+        thread_id=thread_id,
+        user_ids=access.user_ids,
+        before=before,
+        after=after,
+        limit=limit,
+    )
+
+
+def count(access: Access, thread_id: str) -> Count:
+    """Return how many messages of a thread the caller may see."""
+    return inspector().count("message", thread_id=thread_id, user_ids=access.user_ids)
+
+
+def get(access: Access, thread_id: str, message_id: str) -> Row:
+    """Return one message of this thread. Raises: NotFoundError."""
+    row = visible_row(access, "message", message_id)
+    if row.record.thread_id != thread_id:
+        raise NotFoundError(f"message {message_id!r} not found in thread {thread_id!r}")
+    return row
+
+
+def add(
+    access: Access,
+    thread_id: str,
+    messages: Sequence[Mapping[str, Any]],
+    *,
+    reason: str = "",
+) -> list[str]:
+    """Append messages and return their ids in order."""
+    thread = writable_row(access, "thread", thread_id)
+    prepared = threads.handle(thread_id).prepare_add_messages(messages)
+    with transaction.atomic():
+        new_ids: list[str] = store().write(prepared)
+        audit.record(
+            access,
+            "add",
+            "message",
+            new_ids[0] if len(new_ids) == 1 else "",
+            user_id=thread.record.user_id,
+            reason=reason,
+            detail={"thread_id": thread_id, "message_ids": new_ids},
+        )
+    return new_ids
+
+
+def update(
+    access: Access,
+    thread_id: str,
+    message_id: str,
+    *,
+    content: str | _NotSetMarker = NOT_SET,
+    metadata: dict[str, Any] | None | _NotSetMarker = NOT_SET,
+    if_fingerprint: str | None = None,
+    reason: str = "",
+) -> Row:
+    """Change text or metadata of a message; role and time are history and stay."""
+    get(access, thread_id, message_id)
+    writable_row(access, "message", message_id)
+    given: dict[str, Any] = {"content": content, "metadata": metadata}
+    given = {name: value for name, value in given.items() if value is not NOT_SET}
+    prepared = store().prepare_update(
+        "message", message_id, **given, if_fingerprint=if_fingerprint
+    )
+    detail = {"thread_id": thread_id, "fields": sorted(given)}
+    return apply_update(access, "message", message_id, prepared, reason=reason, detail=detail)
+
+
+def delete(
+    access: Access,
+    thread_id: str,
+    message_id: str,
+    *,
+    if_fingerprint: str | None = None,
+    reason: str = "",
+) -> None:
+    """Delete the message; memories that came from it stay, as documented."""
+    get(access, thread_id, message_id)
+    writable_row(access, "message", message_id)
+    prepared = store().prepare_delete("message", message_id, if_fingerprint=if_fingerprint)
+    detail = {"thread_id": thread_id}
+    apply_delete(access, "message", message_id, prepared, reason=reason, detail=detail)

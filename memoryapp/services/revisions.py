@@ -1,0 +1,48 @@
+"""Before and after of every update and delete, tied to its audit entry."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from oracleagentmemory.apis.records import Record, ScopedRecord
+from oracleagentmemory.apis.records import MessageRecord
+
+from memoryapp.models import AuditEntry, Revision
+
+
+def record(audit_entry: AuditEntry, kind: str, before: Record, after: Record | None) -> Revision:
+    """Write one revision; ``after`` is None when the record was deleted."""
+    return Revision.objects.create(
+        kind=kind,
+        record_id=before.id,
+        before=snapshot(before),
+        after=None if after is None else snapshot(after),
+        audit_entry=audit_entry,
+    )
+
+
+def snapshot(source: Record) -> dict[str, Any]:
+    """Return the fields of a record as JSON."""
+    fields: dict[str, Any] = {
+        "record_type": source.record_type,
+        "content": _content(source.content),
+        "timestamp": source.timestamp,
+        "metadata": source.metadata,
+        "status": str(source.status),
+    }
+    if isinstance(source, ScopedRecord):
+        fields |= {
+            "user_id": source.user_id,
+            "agent_id": source.agent_id,
+            "thread_id": source.thread_id,
+        }
+    if isinstance(source, MessageRecord):
+        fields["role"] = source.role
+    return fields
+
+
+def _content(content: object) -> object:
+    """Text stays text; a message of several parts keeps each part's text."""
+    if content is None or isinstance(content, str | dict):
+        return content
+    return [{"type": part.type, "text": getattr(part, "text", "")} for part in content]  # type: ignore[attr-defined]

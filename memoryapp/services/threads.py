@@ -1,0 +1,139 @@
+"""Threads: list, read and every change."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from django.db import transaction
+from oracleagentmemory.core.extractors import MemoryExtractionConfig
+from oracleagentmemory.inspection import ANY, Count, Row, ThreadDigest
+
+from memoryapp.access import Access
+from memoryapp.memory import client, inspector, store
+from memoryapp.services import audit
+from memoryapp.services.changes import apply_delete, apply_update
+from memoryapp.services.lookup import visible_row, writable_row
+
+if TYPE_CHECKING:
+    from oracleagentmemory.core import OracleThread
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ThreadFilters:
+    """What a list shows; None means any."""
+
+    user_id: str | None = None
+    agent_id: str | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+    metadata: dict[str, Any] | None = None
+
+    def arguments(self) -> dict[str, Any]:
+        """The inspector's arguments."""
+        return {
+            "user_id": ANY if self.user_id is None else self.user_id,
+            "agent_id": ANY if self.agent_id is None else self.agent_id,
+            "since": self.since,
+            "until": self.until,
+            "metadata_filter": self.metadata,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ThreadPage:
+    """One page, newest first, with what each thread holds and the count of all matches."""
+
+    rows: list[Row]
+    digests: dict[str, ThreadDigest]
+    older: str | None
+    newer: str | None
+    count: Count
+
+
+def list_page(
+    access: Access,
+    filters: ThreadFilters,
+    *,
+    before: str | None = None,
+    after: str | None = None,
+    limit: int = 50,
+) -> ThreadPage:
+    """Return one page of the threads this caller may see."""
+    arguments = filters.arguments() | {"user_ids": access.user_ids}
+    page = inspector().page("thread", **arguments, before=before, after=after, limit=limit)
+    return ThreadPage(
+        rows=page.rows,
+        digests=inspector().thread_digests([row.record.id for row in page.rows]),
+        older=page.older,
+        newer=page.newer,
+        count=inspector().count("thread", **arguments),
+    )
+
+
+def get(access: Access, thread_id: str) -> Row:
+    """Return one thread. Raises: NotFoundError."""
+    return visible_row(access, "thread", thread_id)
+
+
+def handle(thread_id: str) -> OracleThread:
+    """The SDK's handle. Extraction is off here: a thread saved with it on needs an LLM to open."""
+    off = MemoryExtractionConfig(extract_memories=False)
+    return client().get_thread(thread_id, memory_extraction_config=off)
+
+
+def create(
+    access: Access,
+    *,
+    thread_id: str | None = None,
+    user_id: str,
+    agent_id: str | None = None,
+    metadata: dict[str, Any] | None = None,
+    reason: str = "",
+) -> str:
+    """Create a thread and return its id; an omitted id is generated."""
+    access.require_write()
+    agent_id = agent_id or access.agent_id
+    access.require_scope(user_id, agent_id)
+    given = {
+        "thread_id": thread_id,
+        "user_id": user_id,
+        "agent_id": agent_id,
+        "metadata": metadata,
+    }
+    prepared = client().prepare_create_thread(
+        **{name: value for name, value in given.items() if value is not None}
+    )
+    with transaction.atomic():
+        new_id: str = store().write(prepared).thread_id
+        audit.record(access, "add", "thread", new_id, user_id=user_id, reason=reason)
+    return new_id
+
+
+def update(
+    access: Access,
+    thread_id: str,
+    metadata: dict[str, Any] | None,
+    *,
+    if_fingerprint: str | None = None,
+    reason: str = "",
+) -> Row:
+    """Replace the metadata and return the new row."""
+    writable_row(access, "thread", thread_id)
+    prepared = store().prepare_update(
+        "thread", thread_id, metadata=metadata, if_fingerprint=if_fingerprint
+    )
+    detail = {"fields": ["metadata"]}
+    return apply_update(access, "thread", thread_id, prepared, reason=reason, detail=detail)
+
+
+def delete(
+    access: Access, thread_id: str, *, if_fingerprint: str | None = None, reason: str = ""
+) -> None:
+    """Delete a thread with its messages, memories and retrieval rows."""
+    writable_row(access, "thread", thread_id)
+    digest = inspector().thread_digests([thread_id])[thread_id]
+    detail = {"messages": digest.message_count, "memories": digest.memory_count}
+    prepared = store().prepare_delete_thread(thread_id, if_fingerprint=if_fingerprint)
+    apply_delete(access, "thread", thread_id, prepared, reason=reason, detail=detail)
