@@ -1,0 +1,7 @@
+"""Contracts of language models."""
+
+from __future__ import annotations
+
+from oracleagentmemory.apis.llms.llm import ILlm, LlmResponse
+
+__all__ = ["ILlm", "LlmResponse"]

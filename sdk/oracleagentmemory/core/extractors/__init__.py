@@ -1,0 +1,1 @@
+"""Memory extraction and its settings."""
