@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from django.conf import settings
 from oracleagentmemory.core import OracleAgentMemory, OracleDBMemoryStore, SQLiteMemoryStore
+from oracleagentmemory.core.dbschemapolicy import SchemaPolicy
 from oracleagentmemory.core.embedders import Embedder, LocalEmbedder
 from oracleagentmemory.core.extractors import MemoryExtractionConfig
 from oracleagentmemory.inspection import StoreInspector
@@ -23,7 +24,8 @@ def store() -> SQLMemoryStore:
     """The store on Django's own connection; creates its tables when they are missing."""
     engine = joined_engine("default")
     build = SQLiteMemoryStore if engine.dialect.name == "sqlite" else OracleDBMemoryStore
-    return build(engine=engine, embedder=_embedder())
+    policy = SchemaPolicy(settings.MEMORY_SCHEMA_POLICY)
+    return build(engine=engine, embedder=_embedder(), schema_policy=policy)
 
 
 @functools.cache
