@@ -55,12 +55,12 @@ class Channel(filesystem.Channel):  # type: ignore[misc]  # kombu ships no types
         draft.replace(Path(self.data_folder_out, name))
 
     def _get(self, queue: str) -> dict[str, Any]:
-        for name in sorted(os.listdir(self.data_folder_in)):
-            if name.startswith(".") or name.partition(".")[2] != f"{queue}.msg":
+        for file in sorted(Path(self.data_folder_in).iterdir()):
+            if file.name.startswith(".") or file.name.partition(".")[2] != f"{queue}.msg":
                 continue
-            taken = Path(self.processed_folder, name)
+            taken = Path(self.processed_folder, file.name)
             try:
-                Path(self.data_folder_in, name).rename(taken)
+                file.rename(taken)
             except FileNotFoundError:
                 continue  # another worker has it
             if (message := _read(taken)) is not None:

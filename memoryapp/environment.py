@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any, Literal
 from urllib.parse import parse_qsl, unquote, urlsplit
+from zoneinfo import available_timezones
 
 from dotenv import dotenv_values
 from pydantic import Field, SecretStr, ValidationError, field_validator
@@ -88,6 +89,13 @@ class Environment(BaseSettings):
     def _split(cls, value: object) -> object:
         if isinstance(value, str):
             return [part.strip() for part in value.split(",") if part.strip()]
+        return value
+
+    @field_validator("django_time_zone", mode="after")
+    @classmethod
+    def _known_zone(cls, value: str) -> str:
+        if value not in available_timezones():
+            raise ValueError("not a zone of the IANA time zone database")
         return value
 
     @field_validator("memory_var_dir", mode="after")
