@@ -22,7 +22,7 @@ from kombu.utils.json import dumps, loads
 logger = logging.getLogger(__name__)
 
 
-class Channel(filesystem.Channel):  # type: ignore[misc]  # kombu ships no types
+class Channel(filesystem.Channel):
     """Messages as files that appear whole; a file that cannot be read is put aside."""
 
     @cached_property
@@ -46,15 +46,15 @@ class Channel(filesystem.Channel):  # type: ignore[misc]  # kombu ships no types
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         return folder
 
-    def _put(self, queue: str, payload: dict[str, Any], **_: Any) -> None:
+    def _put(self, queue: str, message: dict[str, Any], **_: Any) -> None:
         # Wall-clock names keep their order after a reboot; the stock ones are monotonic.
         name = f"{time_ns()}_{uuid4().hex}.{queue}.msg"
         draft = Path(self.data_folder_out, f".{name}.tmp")
         with os.fdopen(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w") as file:
-            file.write(dumps(payload))
+            file.write(dumps(message))
         draft.replace(Path(self.data_folder_out, name))
 
-    def _get(self, queue: str) -> dict[str, Any]:
+    def _get(self, queue: str, timeout: float | None = None) -> dict[str, Any]:
         for file in sorted(Path(self.data_folder_in).iterdir()):
             if file.name.startswith(".") or file.name.partition(".")[2] != f"{queue}.msg":
                 continue
@@ -63,7 +63,8 @@ class Channel(filesystem.Channel):  # type: ignore[misc]  # kombu ships no types
                 file.rename(taken)
             except FileNotFoundError:
                 continue  # another worker has it
-            if (message := _read(taken)) is not None:
+            message = _read(taken)
+            if message is not None:
                 taken.unlink()
                 return message
         raise Empty
@@ -78,7 +79,7 @@ class Channel(filesystem.Channel):  # type: ignore[misc]  # kombu ships no types
         return file
 
 
-class Transport(filesystem.Transport):  # type: ignore[misc]  # kombu ships no types
+class Transport(filesystem.Transport):
     """The transport that ``celery.py`` registers as ``filesystem``."""
 
     Channel = Channel
