@@ -10,12 +10,12 @@ from datetime import datetime, timedelta
 from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
-from oracleagentmemory.apis.validation import check_id, check_text
-from oracleagentmemory.errors import InvalidInputError, NotFoundError
 
 from memoryapp.access import Access, Role
 from memoryapp.models import Key
 from memoryapp.services import audit
+from oracleagentmemory.apis.validation import check_id, check_text
+from oracleagentmemory.errors import InvalidInputError, NotFoundError
 
 _SCHEME = "mk_"
 _PREFIX_LENGTH = len(_SCHEME) + 8

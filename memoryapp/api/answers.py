@@ -1,0 +1,216 @@
+"""The API's answers, built from the rows and records of the services."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from pydantic import BaseModel, Field
+
+from memoryapp.services.search import Found
+from oracleagentmemory.apis.message import MessageContent
+from oracleagentmemory.apis.records import MessageRecord, Record
+from oracleagentmemory.inspection import Count as RowCount
+from oracleagentmemory.inspection import Row
+
+
+class ContentPart(BaseModel):
+    """One part of a message of several parts."""
+
+    type: str
+    text: str | None = None
+
+
+class Stored(BaseModel):
+    """What every stored record has."""
+
+    id: str
+    user_id: str | None
+    agent_id: str | None
+    metadata: dict[str, Any] | None
+    created_at: datetime
+    updated_at: datetime | None
+    expires_at: datetime | None
+    fingerprint: str = Field(description="Also the ETag, for If-Match.")
+
+
+class ThreadOut(Stored):
+    """A thread."""
+
+
+class MessageOut(Stored):
+    """A message of a thread."""
+
+    thread_id: str | None
+    role: str
+    content: str | list[ContentPart]
+    timestamp: str | None = Field(description="The caller's time as given, else of creation.")
+
+
+class MemoryOut(Stored):
+    """A memory."""
+
+    memory_type: str
+    content: str | None
+    status: str
+    thread_id: str | None
+    timestamp: str | None = Field(description="The caller's time as given, else of creation.")
+
+
+class CountOut(BaseModel):
+    """How many match in all: exact, or 10,000 and `capped` when there are more."""
+
+    value: int
+    capped: bool
+
+
+class PageOut(BaseModel):
+    """What every list answers: newest first."""
+
+    count: CountOut
+    next: str | None = Field(description="The cursor of the next, older page.")
+    previous: str | None = Field(description="The cursor of the page before, which is newer.")
+
+
+class ThreadPageOut(PageOut):
+    """A page of threads."""
+
+    threads: list[ThreadOut]
+
+
+class MessagePageOut(PageOut):
+    """A page of a thread's messages."""
+
+    messages: list[MessageOut]
+
+
+class MemoryPageOut(PageOut):
+    """A page of memories."""
+
+    memories: list[MemoryOut]
+
+
+class MessageIds(BaseModel):
+    """The ids of new messages, in order."""
+
+    message_ids: list[str]
+
+
+class RecordOut(BaseModel):
+    """A record that a search found."""
+
+    id: str
+    record_type: str
+    content: str | list[ContentPart] | None
+    role: str | None
+    status: str
+    user_id: str | None
+    agent_id: str | None
+    thread_id: str | None
+    timestamp: str | None
+    metadata: dict[str, Any] | None
+
+
+class SearchResult(BaseModel):
+    """One hit; `relevance` is 1 - distance, never below 0."""
+
+    rank: int
+    distance: float
+    relevance: float
+    record: RecordOut
+
+
+class SearchOut(BaseModel):
+    """The hits, nearest first."""
+
+    results: list[SearchResult]
+
+
+def thread_out(row: Row) -> ThreadOut:
+    """Build the answer for a thread."""
+    return ThreadOut(**_stored(row))
+
+
+def message_out(row: Row) -> MessageOut:
+    """Build the answer for a message."""
+    record = row.record
+    return MessageOut(
+        **_stored(row),
+        thread_id=record.thread_id,
+        role=_role(record) or "",
+        content=_content(record.content) or "",
+        timestamp=record.timestamp,
+    )
+
+
+def memory_out(row: Row) -> MemoryOut:
+    """Build the answer for a memory."""
+    record = row.record
+    return MemoryOut(
+        **_stored(row),
+        memory_type=record.record_type,
+        content=record.content if isinstance(record.content, str) else None,
+        status=record.status.value,
+        thread_id=record.thread_id,
+        timestamp=record.timestamp,
+    )
+
+
+def search_out(found: Sequence[Found]) -> SearchOut:
+    """Build the answer of a search."""
+    return SearchOut(
+        results=[
+            SearchResult(
+                rank=hit.rank,
+                distance=hit.distance,
+                relevance=hit.relevance,
+                record=_record_out(hit.record),
+            )
+            for hit in found
+        ]
+    )
+
+
+def count_out(count: RowCount) -> CountOut:
+    """Build the answer's count."""
+    return CountOut(value=count.value, capped=count.capped)
+
+
+def _stored(row: Row) -> dict[str, Any]:
+    record = row.record
+    return {
+        "id": record.id,
+        "user_id": record.user_id,
+        "agent_id": record.agent_id,
+        "metadata": record.metadata,
+        "created_at": row.created_at,
+        "updated_at": row.updated_at,
+        "expires_at": row.expires_at,
+        "fingerprint": row.fingerprint,
+    }
+
+
+def _record_out(record: Record) -> RecordOut:
+    return RecordOut(
+        id=record.id,
+        record_type=record.record_type,
+        content=_content(record.content),
+        role=_role(record),
+        status=record.status.value,
+        user_id=getattr(record, "user_id", None),
+        agent_id=getattr(record, "agent_id", None),
+        thread_id=getattr(record, "thread_id", None),
+        timestamp=record.timestamp,
+        metadata=record.metadata,
+    )
+
+
+def _role(record: Record) -> str | None:
+    return record.role if isinstance(record, MessageRecord) else None
+
+
+def _content(content: str | Sequence[MessageContent] | None) -> str | list[ContentPart] | None:
+    if content is None or isinstance(content, str):
+        return content
+    return [ContentPart(type=part.type, text=getattr(part, "text", None)) for part in content]

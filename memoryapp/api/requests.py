@@ -1,0 +1,70 @@
+"""What several routes read from a request: cursors, ETags, and the scope of a bound key."""
+
+from __future__ import annotations
+
+import re
+
+from django.http import HttpRequest, HttpResponse
+
+from memoryapp.access import Access
+from oracleagentmemory.errors import InvalidInputError
+from oracleagentmemory.inspection import Row
+
+_ETAG = re.compile(r'"([^"]+)"')
+
+
+class ApiRequest(HttpRequest):
+    """A request that has passed the bearer key."""
+
+    auth: Access
+
+
+def next_cursor(older: str | None) -> str | None:
+    """Return the cursor of the next page of a list that runs from new to old."""
+    return None if older is None else f"next.{older}"
+
+
+def previous_cursor(newer: str | None) -> str | None:
+    """Return the cursor of the page before."""
+    return None if newer is None else f"previous.{newer}"
+
+
+def page_arguments(cursor: str | None, limit: int) -> dict[str, str | int | None]:
+    """Turn a cursor back into the arguments of a service's ``list_page``.
+
+    Raises: InvalidInputError, if the cursor is none of ours.
+    """
+    if cursor is None:
+        return {"limit": limit}
+    direction, _, value = cursor.partition(".")
+    if not value or direction not in ("next", "previous"):
+        raise InvalidInputError("cursor must be `next` or `previous` of an earlier answer")
+    return {"before" if direction == "next" else "after": value, "limit": limit}
+
+
+def set_etag(response: HttpResponse, row: Row) -> None:
+    """Answer the row's fingerprint as its ETag."""
+    response["ETag"] = f'"{row.fingerprint}"'
+
+
+def if_match(request: HttpRequest) -> str | None:
+    """Return the fingerprint that the record must still have; None when any will do."""
+    value = request.headers.get("If-Match", "*").strip()
+    if value == "*":
+        return None
+    match = _ETAG.fullmatch(value)
+    if match is None:
+        raise InvalidInputError('If-Match must be one ETag as a GET answered it, such as "3f9a"')
+    return match[1]
+
+
+def own_user(access: Access, user_id: str | None) -> str | None:
+    """Return the user named, else the only user that this key may see, if it is bound to one."""
+    if user_id is None and access.user_ids is not None and len(access.user_ids) == 1:
+        return next(iter(access.user_ids))
+    return user_id
+
+
+def own_agent(access: Access, agent_id: str | None) -> str | None:
+    """Return the agent named, else the one that this key is bound to."""
+    return access.agent_id if agent_id is None else agent_id

@@ -1,0 +1,205 @@
+"""What the API reads and answers. Unknown fields and parameters are refused, never dropped."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from typing import Annotated, Any, Literal
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationInfo,
+    model_validator,
+)
+from pydantic_core import PydanticCustomError
+
+MemoryType = Literal["memory", "fact", "guideline", "preference"]
+RecordType = Literal["memory", "fact", "guideline", "preference", "message"]
+Status = Literal["valid", "invalid"]
+Metadata = dict[str, Any]
+
+
+class Body(BaseModel):
+    """A request body."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    reason: str = Field("", max_length=500, description="Why; kept in the audit entry.")
+
+
+class PatchBody(Body):
+    """A change; only the fields that are sent change."""
+
+    @model_validator(mode="after")
+    def _names_a_field(self) -> PatchBody:
+        if not self.model_fields_set - {"reason"}:
+            raise PydanticCustomError("nothing_to_change", "Send at least one field to change")
+        return self
+
+    def changes(self) -> dict[str, Any]:
+        """Return the fields that were sent, without the reason."""
+        return {name: getattr(self, name) for name in self.model_fields_set - {"reason"}}
+
+
+class Parameters(BaseModel):
+    """A query string."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _refuse_unknown(cls, values: Any, info: ValidationInfo) -> Any:
+        request = (info.context or {}).get("request")
+        unknown = set(request.GET) - set(cls.model_fields) if request is not None else set()
+        if unknown:
+            allowed = ", ".join(cls.model_fields)
+            raise PydanticCustomError(
+                "unknown_parameter", "Unknown query parameter; known are {allowed}",
+                {"allowed": allowed},
+            )  # fmt: skip
+        return values
+
+
+class PageParameters(Parameters):
+    """Which page of a list."""
+
+    cursor: str | None = Field(
+        None, max_length=400, description="`next` or `previous` of an earlier answer."
+    )
+    limit: int = Field(50, ge=1, le=200)
+
+
+class DeleteParameters(Parameters):
+    """What a delete may say."""
+
+    reason: str = Field("", max_length=500, description="Why; kept in the audit entry.")
+
+
+def _aware(value: datetime) -> datetime:
+    return value if value.tzinfo is not None else value.replace(tzinfo=UTC)
+
+
+def _metadata_of_text(value: Any) -> Any:
+    if not isinstance(value, str):
+        return value
+    try:
+        return json.loads(value)
+    except (ValueError, RecursionError):
+        raise PydanticCustomError("bad_json", "Input should be a JSON object") from None
+
+
+Moment = Annotated[datetime, AfterValidator(_aware)]
+MetadataText = Annotated[Metadata, BeforeValidator(_metadata_of_text, json_schema_input_type=str)]
+
+
+class ThreadParameters(PageParameters):
+    """Filters of the list of threads."""
+
+    user_id: str | None = None
+    agent_id: str | None = None
+    since: Moment | None = Field(None, description="Effective time, ISO 8601; UTC if no zone.")
+    until: Moment | None = None
+    metadata: MetadataText | None = Field(None, description="A metadata filter as JSON.")
+
+
+class MemoryParameters(ThreadParameters):
+    """Filters of the list of memories."""
+
+    memory_type: list[MemoryType] = Field([], description="Repeat it for several types.")
+    thread_id: str | None = None
+    status: Status | Literal["any"] = "valid"
+
+
+class ThreadIn(Body):
+    """A new thread."""
+
+    id: str | None = Field(None, description="Made by the server when left out.")
+    user_id: str | None = Field(None, description="May be left out by a key of one user.")
+    agent_id: str | None = None
+    metadata: Metadata | None = None
+
+
+class ThreadPatch(PatchBody):
+    """A change of a thread; `metadata` replaces what was there."""
+
+    metadata: Metadata | None = None
+
+
+class MessageIn(BaseModel):
+    """A new message."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    role: str = Field(description="`user`, `assistant` or another name; at most 30 bytes.")
+    content: str
+    id: str | None = Field(None, description="In one request either all messages have one or none.")
+    timestamp: str | None = Field(None, description="The caller's time, best as ISO 8601.")
+    metadata: Metadata | None = None
+
+
+class MessagesIn(Body):
+    """Messages to append to a thread, in order."""
+
+    messages: list[MessageIn] = Field(min_length=1, max_length=1000)
+
+
+class MessagePatch(PatchBody):
+    """A change of a message; its role and time are history and stay."""
+
+    content: str = ""
+    metadata: Metadata | None = None
+
+
+class MemoryIn(Body):
+    """A new memory."""
+
+    content: str
+    memory_type: MemoryType = "memory"
+    id: str | None = Field(None, description="Made by the server when left out.")
+    user_id: str | None = Field(None, description="May be left out by a key of one user.")
+    agent_id: str | None = None
+    thread_id: str | None = None
+    timestamp: str | None = Field(None, description="The caller's time, best as ISO 8601.")
+    metadata: Metadata | None = None
+    ttl_days: int | None = Field(None, description="Days until it expires; null means never.")
+
+
+class MemoryPatch(PatchBody):
+    """A change of a memory; `metadata` replaces what was there."""
+
+    content: str = ""
+    metadata: Metadata | None = None
+    timestamp: str | None = None
+    status: Status = "valid"
+
+
+class SearchIn(BaseModel):
+    """A search by meaning."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    query: str
+    user_id: str | None = Field(
+        None, description="Left out: the key's one user, or all; null: records of no user."
+    )
+    agent_id: str | None = Field(None, description="Left out: any; null: records of no agent.")
+    thread_id: str | None = Field(None, description="Left out: any; null: records of no thread.")
+    record_types: list[RecordType] = Field([], description="Empty: all of them.")
+    max_results: int = Field(10, ge=1, le=100)
+    metadata_filter: Metadata | None = None
+    include_invalid: bool = False
+
+
+class SearchParameters(Parameters):
+    """A search by meaning, as a query string."""
+
+    q: str
+    user_id: str | None = None
+    agent_id: str | None = None
+    thread_id: str | None = None
+    record_types: list[RecordType] = []
+    max_results: int = Field(10, ge=1, le=100)
+    metadata_filter: MetadataText | None = Field(None, description="A metadata filter as JSON.")
+    include_invalid: bool = False

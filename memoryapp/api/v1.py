@@ -1,0 +1,50 @@
+"""Version 1 of the HTTP API."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from django.http import HttpRequest
+from ninja.parser import Parser
+
+import memoryapp.ids  # noqa: F401 - registers the path converter that the routers use
+from memoryapp.api import memories, messages, search, threads
+from memoryapp.api.auth import BearerKey
+from memoryapp.api.errors import add_handlers
+from memoryapp.api.openapi import MemoryAPI
+
+DESCRIPTION = (
+    "Threads, messages, memories and search. Every error is application/problem+json. "
+    "In a path an id travels plain when it is made of letters, digits and '_ . : @ -', does not "
+    "start with one of '. : @ -' and is no word of our paths; any id may travel as ~ and the "
+    "unpadded base64url of its UTF-8. In JSON and in query strings ids are always plain."
+)
+
+
+class StrictParser(Parser):
+    """JSON without NaN and the infinities, which are no JSON and which no database keeps."""
+
+    def parse_body(self, request: HttpRequest) -> Any:
+        """Return the body's value."""
+        return json.loads(request.body, parse_constant=_refuse_constant)
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is not JSON")
+
+
+api = MemoryAPI(
+    title="Agent memory",
+    version="1",
+    description=DESCRIPTION,
+    urls_namespace="api-v1",
+    docs_url=None,
+    auth=BearerKey(),
+    parser=StrictParser(),
+)
+add_handlers(api)
+api.add_router("/threads", threads.router)
+api.add_router("/threads/{id:thread_id}/messages", messages.router)
+api.add_router("/memories", memories.router)
+api.add_router("/search", search.router)
