@@ -1,0 +1,162 @@
+"""The SDK on Django's own connection: one transaction for records, audit and everything else.
+
+A second connection inside ``transaction.atomic()`` would wait for the lock its own thread holds.
+So one SQLAlchemy engine serves all threads and borrows each thread's Django connection, and a
+write transaction of the SDK *is* an atomic block: savepoints, on_commit, reopening and closing
+stay Django's business. Reads open no transaction.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import sqlalchemy as sa
+from django.core.exceptions import ImproperlyConfigured
+from django.db import connections, transaction
+from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.backends.signals import connection_created
+from django.db.transaction import Atomic, TransactionManagementError
+from sqlalchemy import event
+
+from oracleagentmemory.storage.engine import LENDER_OPTION, register_functions
+
+_URLS = {"sqlite": "sqlite://", "oracle": "oracle+oracledb://"}
+_LENT = "_memoryapp_lent"
+_ATOMIC = "memoryapp_atomic"
+
+
+class LentConnection:
+    """A raw connection whose transaction, handlers and life belong to Django."""
+
+    def __init__(self, raw: Any) -> None:
+        self.raw = raw
+        # SQLAlchemy's Oracle dialect sets its handler here; on the raw connection it would
+        # replace Django's.
+        self.outputtypehandler: Any = None
+
+    def cursor(self, *args: Any, **kwargs: Any) -> Any:
+        """Open a cursor that fetches as SQLAlchemy expects."""
+        cursor = self.raw.cursor(*args, **kwargs)
+        if self.outputtypehandler is not None:
+            cursor.outputtypehandler = self.outputtypehandler
+        return cursor
+
+    def commit(self) -> None:
+        """Do nothing: Django commits."""
+
+    def rollback(self) -> None:
+        """Do nothing: Django rolls back."""
+
+    def close(self) -> None:
+        """Do nothing: Django closes."""
+
+    def create_function(self, *args: Any, **kwargs: Any) -> None:
+        """Do nothing: the dialect would register its REGEXP at each checkout.
+
+        SQLite refuses that while a SELECT of the connection is unfinished.
+        """
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.raw, name)
+
+
+class DjangoLender:
+    """What the SDK may ask about the Django transaction of the calling thread."""
+
+    def __init__(self, alias: str) -> None:
+        self._alias = alias
+
+    def in_transaction(self) -> bool:
+        """Say whether any transaction is open, a test case's rollback block too."""
+        django = connections[self._alias]
+        return django.in_atomic_block or _without_autocommit(django)
+
+    def in_callers_transaction(self) -> bool:
+        """Say whether a transaction is open that is not just a test case's rollback block."""
+        django = connections[self._alias]
+        if django.in_atomic_block:
+            return not all(
+                getattr(block, "_from_testcase", False) for block in django.atomic_blocks
+            )
+        return _without_autocommit(django)
+
+    def close_thread(self) -> None:
+        """Close what this thread has opened; for pool threads, which Django does not know."""
+        connections.close_all()
+
+
+def _without_autocommit(django: BaseDatabaseWrapper) -> bool:
+    return django.connection is not None and not django.get_autocommit()
+
+
+def joined_engine(alias: str) -> sa.Engine:
+    """Return an engine on Django's connection to the database ``alias``, good for all threads.
+
+    Raises:
+        ImproperlyConfigured: The database is neither SQLite nor Oracle.
+    """
+    vendor = connections[alias].vendor
+    if vendor not in _URLS:
+        raise ImproperlyConfigured(f"the memory store runs on SQLite or Oracle, not on {vendor}")
+    engine = sa.create_engine(
+        _URLS[vendor],
+        creator=lambda: _lend(connections[alias]),
+        poolclass=sa.NullPool,
+        pool_reset_on_return=None,
+        hide_parameters=True,
+        execution_options={LENDER_OPTION: DjangoLender(alias)},
+    )
+    _follow_transactions(engine, alias)
+    connection_created.connect(_lend_new, dispatch_uid="memoryapp.joined")
+    return engine
+
+
+def _lend_new(connection: BaseDatabaseWrapper, **_: Any) -> None:
+    _lend(connection)
+
+
+def _lend(django: BaseDatabaseWrapper) -> LentConnection:
+    """Return the proxy of the thread's connection, a new one when Django has reopened it."""
+    django.ensure_connection()
+    lent: LentConnection | None = vars(django).get(_LENT)
+    if lent is None or lent.raw is not django.connection:
+        if django.vendor == "sqlite":
+            register_functions(django.connection)
+        lent = vars(django)[_LENT] = LentConnection(django.connection)
+    return lent
+
+
+def _follow_transactions(engine: sa.Engine, alias: str) -> None:
+    """Let the engine's transactions be atomic blocks, and its failures be known to Django."""
+
+    @event.listens_for(engine, "begin")
+    def begin(connection: sa.Connection) -> None:
+        if connections[alias].needs_rollback:
+            raise TransactionManagementError(
+                "the surrounding atomic block has failed: nothing can be read or written "
+                "before it ends"
+            )
+        if connection.get_execution_options().get("write"):
+            block = transaction.atomic(using=alias)
+            block.__enter__()
+            connection.info[_ATOMIC] = block
+
+    @event.listens_for(engine, "commit")
+    def commit(connection: sa.Connection) -> None:
+        _leave(connection, None)
+
+    @event.listens_for(engine, "rollback")
+    def rollback(connection: sa.Connection) -> None:
+        _leave(connection, RuntimeError("the write transaction of the store was rolled back"))
+
+    @event.listens_for(engine, "handle_error")
+    def handle_error(context: sa.engine.ExceptionContext) -> None:
+        # Django looks at this flag before it uses the connection for the next request.
+        if context.is_disconnect:
+            connections[alias].errors_occurred = True
+
+
+def _leave(connection: sa.Connection, error: RuntimeError | None) -> None:
+    block: Atomic | None = connection.info.pop(_ATOMIC, None)
+    if block is not None:
+        block.__exit__(type(error) if error else None, error, None)
