@@ -1,0 +1,281 @@
+"""The one way to the database: short reads, one write transaction at a time, no slow work inside.
+
+An *own* engine opens its connections and transactions itself. A *joined* engine lends the
+connection of a caller who also owns the transaction; it carries the execution option
+``oam_lender`` (:class:`Lender`) and turns our ``write`` option into the caller's transaction.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Protocol
+
+import numpy as np
+import sqlalchemy as sa
+from sqlalchemy import event
+from sqlalchemy.sql.dml import UpdateBase
+
+from oracleagentmemory.errors import RetryableError, StateError, StoreUnavailableError
+from oracleagentmemory.storage.constructs import (
+    Clock,
+    clock_in_force,
+    read_clock,
+    system_clock,
+    utc_now,
+)
+from oracleagentmemory.storage.filters import matches_text
+from oracleagentmemory.storage.types import StoreType
+
+BUSY_TIMEOUT_S = 20.0
+LENDER_OPTION = "oam_lender"
+_Parameters = Mapping[str, Any] | Sequence[Mapping[str, Any]] | None
+
+
+class Lender(Protocol):
+    """What a joined engine knows about its caller's transaction."""
+
+    def in_transaction(self) -> bool:
+        """Say whether any transaction of the caller is open on this thread."""
+
+    def in_callers_transaction(self) -> bool:
+        """Say the same, not counting the block a test case rolls back."""
+
+
+@dataclass
+class WriteTransaction:
+    """An open write transaction: its connection and the one time all its rows carry."""
+
+    connection: sa.Connection
+    now: datetime
+    process: str = field(default_factory=lambda: f"{socket.gethostname()[:64]}:{os.getpid()}")
+
+    def execute(self, statement: sa.Executable, parameters: _Parameters = None) -> Any:
+        """Run a statement; a list of parameters runs it once a row."""
+        return self.connection.execute(statement, parameters)
+
+
+class _Local(threading.local):
+    write: WriteTransaction | None = None
+
+
+class StoreEngine:
+    """Reads and writes of one store.
+
+    Args:
+        engine: A SQLAlchemy engine; its `oam_lender` option says that it is joined.
+        clock: The time that new rows carry and expiry is compared with (SQLite only).
+        serialise: Only one thread at a time may use it (one raw connection).
+    """
+
+    def __init__(
+        self, engine: sa.Engine, *, clock: Clock = system_clock, serialise: bool = False
+    ) -> None:
+        self.engine = engine
+        self.clock = clock
+        self.lender: Lender | None = engine.get_execution_options().get(LENDER_OPTION)
+        self._local = _Local()
+        # SQLite has one writer: waiting for it here is fairer than its busy handler.
+        own_file = engine.dialect.name == "sqlite" and self.lender is None
+        lock = threading.RLock()
+        self._read_lock: AbstractContextManager[Any] = lock if serialise else nullcontext()
+        self._write_lock: AbstractContextManager[Any] = lock if own_file else self._read_lock
+        _listen(engine)
+
+    @property
+    def dialect_name(self) -> str:
+        """`sqlite` or `oracle`."""
+        return self.engine.dialect.name
+
+    @property
+    def joined(self) -> bool:
+        """Whether connection and transactions belong to a caller."""
+        return self.lender is not None
+
+    @property
+    def in_transaction(self) -> bool:
+        """Whether a write transaction, ours or a caller's, is open on this thread."""
+        if self._local.write is not None:
+            return True
+        return self.lender is not None and self.lender.in_transaction()
+
+    def refuse_in_transaction(self, what: str) -> None:
+        """Raise when slow work would run while a write transaction holds its locks.
+
+        Args:
+            what: The work, such as `"embedding a text"`.
+
+        Raises:
+            StateError: If a write transaction, ours or a caller's, is open on this thread.
+        """
+        lent = self.lender is not None and self.lender.in_callers_transaction()
+        if self._local.write is not None or lent:
+            raise StateError(
+                f"{what} is slow and must not run inside an open write transaction; "
+                "call the prepare_ method first and store.write() inside the transaction"
+            )
+
+    @contextmanager
+    def read(self) -> Iterator[sa.Connection]:
+        """Lend a connection for reading; inside a write transaction, that of the transaction."""
+        if self._local.write is not None:
+            yield self._local.write.connection
+            return
+        with (
+            clock_in_force(self.clock),
+            self._read_lock,
+            _translated(),
+            self.engine.connect() as connection,
+        ):
+            yield connection
+
+    @contextmanager
+    def write(self) -> Iterator[WriteTransaction]:
+        """Open a write transaction, or join the one that this thread has open."""
+        if self._local.write is not None:
+            yield self._local.write
+            return
+        with (
+            clock_in_force(self.clock),
+            self._write_lock,
+            _translated(),
+            self.engine.connect() as connection,
+        ):
+            connection = connection.execution_options(write=True)
+            with connection.begin():
+                self._local.write = WriteTransaction(connection, self._now(connection))
+                try:
+                    yield self._local.write
+                finally:
+                    self._local.write = None
+
+    def _now(self, connection: sa.Connection) -> datetime:
+        if self.dialect_name == "sqlite":
+            return read_clock()
+        now: datetime = connection.execute(_NOW).scalar_one()
+        return now
+
+    def dispose(self) -> None:
+        """Close the connections that are ours."""
+        if not self.joined:
+            self.engine.dispose()
+
+
+_NOW = sa.select(utc_now())
+
+
+@contextmanager
+def _translated() -> Iterator[None]:
+    """Raise the SDK's errors for a database that is busy, gone or unreadable."""
+    try:
+        yield
+    except sa.exc.OperationalError as error:
+        cause = str(error.orig)
+        if "locked" in cause or "busy" in cause or "ORA-00054" in cause or "ORA-00060" in cause:
+            raise RetryableError("the database is busy with another writer; try again") from error
+        raise StoreUnavailableError(f"the store's database cannot be used: {cause}") from error
+
+
+def _listen(engine: sa.Engine) -> None:
+    if not event.contains(engine, "before_execute", _refuse_write_in_read):
+        event.listen(engine, "before_execute", _refuse_write_in_read)
+    oracle = engine.dialect.name == "oracle"
+    if oracle and not event.contains(engine, "do_setinputsizes", _set_input_sizes):
+        event.listen(engine, "do_setinputsizes", _set_input_sizes)
+
+
+def _refuse_write_in_read(
+    connection: sa.Connection, statement: object, multi: object, params: object, options: object
+) -> None:
+    # Begun as a read, a write could not wait for the lock and would be committed row by row.
+    if isinstance(statement, UpdateBase) and not connection.get_execution_options().get("write"):
+        raise StateError("a statement that changes rows needs a write transaction")
+
+
+def _set_input_sizes(
+    sizes: dict[sa.BindParameter[Any], Any],
+    cursor: Any,
+    statement: str,
+    parameters: Any,
+    context: Any,
+) -> None:
+    # SQLAlchemy sends no size for VECTOR and JSON; JSON text over 32 KB needs CLOB.
+    driver = context.dialect.dbapi
+    for parameter in sizes:
+        size = getattr(parameter.type, "input_size", None)
+        if isinstance(parameter.type, StoreType) and size is not None:
+            sizes[parameter] = getattr(driver, size)
+
+
+def own_sqlite_engine(path: str) -> sa.Engine:
+    """Return an engine for a database file, its connections set up for several processes."""
+    engine = sa.create_engine(
+        sa.URL.create("sqlite", database=path),
+        hide_parameters=True,
+        connect_args={"timeout": BUSY_TIMEOUT_S, "check_same_thread": False},
+        pool_size=32,
+        max_overflow=32,
+    )
+    event.listen(engine, "connect", _set_up_sqlite)
+    event.listen(engine, "begin", _begin_sqlite)
+    return engine
+
+
+def shared_sqlite_engine(creator: Callable[[], Any]) -> sa.Engine:
+    """Return an engine over one connection that stays open (memory, or a caller's)."""
+    engine = sa.create_engine(
+        "sqlite://",
+        creator=creator,
+        hide_parameters=True,
+        poolclass=sa.NullPool,
+        pool_reset_on_return=None,
+    )
+    event.listen(engine, "begin", _begin_sqlite)
+    return engine
+
+
+def _begin_sqlite(connection: sa.Connection) -> None:
+    if connection.get_execution_options().get("write"):
+        connection.exec_driver_sql("BEGIN IMMEDIATE")
+
+
+def _set_up_sqlite(raw: Any, _record: object = None) -> None:
+    raw.isolation_level = None  # we say BEGIN; the driver's own would be a deferred one
+    set_pragmas(raw)
+    register_functions(raw)
+
+
+def set_pragmas(raw: Any) -> None:
+    """Set what a connection of ours to a SQLite file needs."""
+    for pragma in (
+        f"busy_timeout = {int(BUSY_TIMEOUT_S * 1000)}",
+        "journal_mode = WAL",
+        "synchronous = NORMAL",
+        "foreign_keys = ON",
+        "secure_delete = ON",
+    ):
+        raw.execute(f"PRAGMA {pragma}").close()
+
+
+def register_functions(raw: Any) -> None:
+    """Register the SQL functions that our statements call on a raw SQLite connection.
+
+    Call it when a connection is made, never at checkout: SQLite refuses while a SELECT of that
+    connection is unfinished.
+    """
+    raw.create_function("oam_match", 2, matches_text, deterministic=True)
+    raw.create_function("oam_cosine", 2, cosine_distance, deterministic=True)
+
+
+def cosine_distance(left: bytes | None, right: bytes | None) -> float | None:
+    """Return the cosine distance of two stored vectors; 1 when one of them is zero."""
+    if left is None or right is None:
+        return None
+    a, b = np.frombuffer(left, dtype="<f4"), np.frombuffer(right, dtype="<f4")
+    size = float(np.linalg.norm(a)) * float(np.linalg.norm(b))
+    return 1.0 if size == 0 else 1.0 - float(a @ b) / size

@@ -1,0 +1,285 @@
+"""Column types of the store: one Python value, two databases.
+
+Oracle's own types are spelled by hand (`_Spelled`) so that DDL and RETURNING match the reference
+layout to the letter; everything that the two databases disagree on is settled in a type here.
+"""
+
+from __future__ import annotations
+
+import array
+import json
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import sqlalchemy as sa
+from numpy.typing import NDArray
+from sqlalchemy.engine import Dialect
+from sqlalchemy.sql.elements import BindParameter, ColumnElement
+from sqlalchemy.sql.type_api import TypeEngine
+from sqlalchemy.types import TypeDecorator, UserDefinedType
+
+from oracleagentmemory.storage.constructs import from_utc, to_utc
+
+_BLANK = " "
+
+
+class _Spelled(UserDefinedType[Any]):
+    """An Oracle type by its exact spelling; naming the driver type keeps RETURNING working."""
+
+    cache_ok = True
+
+    def __init__(self, spelling: str, driver_type: str) -> None:
+        self.spelling = spelling
+        self.driver_type = driver_type
+
+    def get_col_spec(self, **_: Any) -> str:
+        return self.spelling
+
+    def get_dbapi_type(self, dbapi: Any) -> Any:
+        return getattr(dbapi, self.driver_type)
+
+
+class StoreType(TypeDecorator[Any]):
+    """A type with a spelling for each database."""
+
+    impl: type[TypeEngine[Any]] = sa.String
+    cache_ok = True
+    #: The driver type sent as input size on Oracle; None leaves the driver's choice.
+    input_size: str | None = None
+
+    def spellings(self) -> tuple[TypeEngine[Any], TypeEngine[Any]]:
+        """Return the SQLite type and the Oracle type."""
+        raise NotImplementedError
+
+    def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
+        sqlite, oracle = self.spellings()
+        return dialect.type_descriptor(oracle if dialect.name == "oracle" else sqlite)
+
+
+class Text(StoreType):
+    """Short text of at most `length` bytes; `''` is refused, since Oracle reads it back as NULL."""
+
+    cache_ok = True
+
+    def __init__(self, length: int = 128) -> None:
+        super().__init__()
+        self.length = length
+
+    def spellings(self) -> tuple[TypeEngine[Any], TypeEngine[Any]]:
+        return sa.String(self.length), _Spelled(f"VARCHAR2({self.length})", "DB_TYPE_VARCHAR")
+
+    def process_bind_param(self, value: Any, dialect: Dialect) -> Any:
+        if value == "":
+            raise ValueError("an empty string cannot be stored in a short text column")
+        return value
+
+
+class BlankableText(Text):
+    """Required short text that may be empty: `''` travels as one space (roles)."""
+
+    cache_ok = True
+
+    def process_bind_param(self, value: Any, dialect: Dialect) -> Any:
+        return _BLANK if value == "" else value
+
+    def process_result_value(self, value: Any, dialect: Dialect) -> Any:
+        return "" if value == _BLANK else value
+
+
+class LongText(StoreType):
+    """Nullable long text: `''` is stored as NULL on both databases, NULL reads back as `''`."""
+
+    cache_ok = True
+    impl = sa.Text
+    input_size = "DB_TYPE_CLOB"
+
+    def spellings(self) -> tuple[TypeEngine[Any], TypeEngine[Any]]:
+        return sa.Text(), _Spelled("CLOB", "DB_TYPE_CLOB")
+
+    def process_bind_param(self, value: Any, dialect: Dialect) -> Any:
+        return value or None
+
+    def process_result_value(self, value: Any, dialect: Dialect) -> Any:
+        return "" if value is None else value
+
+
+class RequiredLongText(LongText):
+    """NOT NULL long text: `''` travels as one space, as roles do."""
+
+    cache_ok = True
+
+    def process_bind_param(self, value: Any, dialect: Dialect) -> Any:
+        return value or _BLANK
+
+    def process_result_value(self, value: Any, dialect: Dialect) -> Any:
+        return "" if value in (None, _BLANK) else value
+
+
+class Number(StoreType):
+    """A whole number (order numbers, counters)."""
+
+    cache_ok = True
+    impl = sa.Integer
+
+    def spellings(self) -> tuple[TypeEngine[Any], TypeEngine[Any]]:
+        return sa.Integer(), _Spelled("NUMBER", "DB_TYPE_NUMBER")
+
+    def process_result_value(self, value: Any, dialect: Dialect) -> Any:
+        return int(value) if isinstance(value, Decimal | float) else value
+
+
+class Json(StoreType):
+    """JSON text on SQLite, native JSON on Oracle; an empty object stays an object.
+
+    Args:
+        none_as_null: Store None as SQL NULL (metadata) instead of JSON null (content).
+    """
+
+    cache_ok = True
+    impl = sa.Text
+    input_size = "DB_TYPE_CLOB"  # text over 32 KB cannot be bound as VARCHAR
+
+    def __init__(self, *, none_as_null: bool = True) -> None:
+        super().__init__()
+        self.none_as_null = none_as_null
+
+    def spellings(self) -> tuple[TypeEngine[Any], TypeEngine[Any]]:
+        return sa.JSON(), _Spelled("JSON", "DB_TYPE_JSON")
+
+    def bind_processor(self, dialect: Dialect) -> Callable[[Any], Any]:
+        # Not through the impl: SQLAlchemy's JSON type would encode our text a second time.
+        def encode(value: Any) -> str | None:
+            return None if value is None and self.none_as_null else dump_json(value)
+
+        return encode
+
+    def result_processor(self, dialect: Dialect, coltype: object) -> Callable[[Any], Any]:
+        return _decode_json
+
+
+class JsonText(Json):
+    """JSON in a CLOB column (the registry's `store_config`)."""
+
+    cache_ok = True
+
+    def spellings(self) -> tuple[TypeEngine[Any], TypeEngine[Any]]:
+        return sa.Text(), _Spelled("CLOB", "DB_TYPE_CLOB")
+
+
+class UtcTime(StoreType):
+    """An aware UTC time; on SQLite text of fixed width, so that it compares as text."""
+
+    cache_ok = True
+    impl = sa.String
+    input_size = "DB_TYPE_TIMESTAMP"
+
+    def spellings(self) -> tuple[TypeEngine[Any], TypeEngine[Any]]:
+        oracle = _Spelled("TIMESTAMP(6) WITH TIME ZONE", "DB_TYPE_TIMESTAMP_TZ")
+        return sa.String(35), oracle
+
+    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> Any:
+        if value is None:
+            return None
+        if value.tzinfo is None:
+            raise ValueError("a time without a zone cannot be stored")
+        value = value.astimezone(UTC)
+        if dialect.name == "oracle":
+            return value.replace(tzinfo=None)
+        return value.isoformat(timespec="microseconds")
+
+    def process_result_value(self, value: Any, dialect: Dialect) -> Any:
+        if value is None:
+            return None
+        if isinstance(value, datetime):
+            return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+        return datetime.fromisoformat(value)
+
+    def bind_expression(self, bindparam: BindParameter[Any]) -> ColumnElement[Any]:
+        return from_utc(bindparam, type_=self)
+
+    def column_expression(self, column: ColumnElement[Any]) -> ColumnElement[Any]:
+        return sa.type_coerce(to_utc(column), self)
+
+
+class Vector(StoreType):
+    """A float32 vector of `dimension` numbers: little-endian bytes on SQLite."""
+
+    cache_ok = True
+    impl = sa.LargeBinary
+    input_size = "DB_TYPE_VECTOR"
+
+    def __init__(self, dimension: int | None = None) -> None:
+        super().__init__()
+        self.dimension = dimension
+
+    def spellings(self) -> tuple[TypeEngine[Any], TypeEngine[Any]]:
+        size = "*" if self.dimension is None else str(self.dimension)
+        spelling = "VECTOR" if self.dimension is None else f"VECTOR({size})"
+        return sa.LargeBinary(), _Spelled(spelling, "DB_TYPE_VECTOR")
+
+    def process_bind_param(self, value: Any, dialect: Dialect) -> Any:
+        if value is None:
+            return None
+        numbers = np.ascontiguousarray(value, dtype="<f4")
+        data = numbers.tobytes()
+        return array.array("f", data) if dialect.name == "oracle" else data
+
+    def process_result_value(self, value: Any, dialect: Dialect) -> NDArray[np.float32] | None:
+        if value is None:
+            return None
+        if isinstance(value, bytes | memoryview):
+            return np.frombuffer(value, dtype="<f4")
+        return np.asarray(value, dtype=np.float32)
+
+
+class Blob(StoreType):
+    """Raw bytes of any length."""
+
+    cache_ok = True
+    impl = sa.LargeBinary
+    input_size = "DB_TYPE_BLOB"
+
+    def spellings(self) -> tuple[TypeEngine[Any], TypeEngine[Any]]:
+        return sa.LargeBinary(), _Spelled("BLOB", "DB_TYPE_BLOB")
+
+
+class Uid(StoreType):
+    """Sixteen random bytes that name a store's incarnation; read as 32 hex digits."""
+
+    cache_ok = True
+    impl = sa.LargeBinary
+
+    def spellings(self) -> tuple[TypeEngine[Any], TypeEngine[Any]]:
+        return sa.LargeBinary(), _Spelled("RAW(16)", "DB_TYPE_RAW")
+
+    def process_bind_param(self, value: str | None, dialect: Dialect) -> Any:
+        return None if value is None else uuid.UUID(value).bytes
+
+    def process_result_value(self, value: Any, dialect: Dialect) -> str | None:
+        return None if value is None else bytes(value).hex()
+
+
+def dump_json(value: Any) -> str:
+    """Return the JSON text of `value` as both databases store it."""
+    return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+
+
+def _decode_json(value: Any) -> Any:
+    if isinstance(value, str):
+        return json.loads(value)
+    return _plain(value)
+
+
+def _plain(value: Any) -> Any:
+    # Oracle's native JSON answers numbers as Decimal, whole ones too.
+    if isinstance(value, Decimal):
+        return int(value) if value == value.to_integral_value() else float(value)
+    if isinstance(value, Mapping):
+        return {key: _plain(inner) for key, inner in value.items()}
+    if isinstance(value, Sequence) and not isinstance(value, str | bytes):
+        return [_plain(inner) for inner in value]
+    return value
