@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final, TypeVar
+from typing import Final, TypeAlias, TypeVar
 
 T = TypeVar("T")
 
@@ -26,7 +26,10 @@ class _NotSetMarker:
 
 NOT_SET_MARKER: Final = _NotSetMarker()
 
+#: ``Maybe[str]`` is a ``str`` argument that may be omitted.
+Maybe: TypeAlias = T | _NotSetMarker
 
-def given(value: T | _NotSetMarker, default: T) -> T:
+
+def given(value: Maybe[T], default: T) -> T:
     """Return ``value``, or ``default`` when it was omitted."""
     return default if isinstance(value, _NotSetMarker) else value
