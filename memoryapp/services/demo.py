@@ -1,0 +1,170 @@
+"""The demo: real dialogues on successive days, and what their annotators noted as memories."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
+from pathlib import Path
+from typing import Any
+
+from django.db import transaction
+
+from memoryapp import demo as data
+from memoryapp.access import Access
+from memoryapp.memory import store
+from memoryapp.models import AuditEntry
+from memoryapp.services import audit
+from memoryapp.services.import_formats import Line, NewMessage
+from memoryapp.services.import_writes import prepare_lines
+from memoryapp.services.imports import manifest_hash
+from oracleagentmemory.apis.memorystore import PendingRecordBatch
+
+_FOLDER = Path(data.__file__).parent
+_USERS, _AGENTS = 4, 3
+
+#: What a slot's value says about the user. Every other slot is part of one request: a "memory".
+_SLOTS = {
+    "preference": {
+        "actors", "airlines", "category", "director", "flight_class", "genre", "rating",
+        "star_rating", "starring", "subcategory",
+    },
+    "guideline": {
+        "free_entry", "good_for_kids", "has_laundry_service", "number_checked_bags", "shared_ride",
+        "smoking_allowed", "subtitle_language",
+    },
+    "fact": {
+        "account_type", "city", "city_of_event", "destination_city", "location", "origin_city",
+        "recipient_account_type", "recipient_name", "where_to",
+    },
+}  # fmt: skip
+_TYPE_OF_SLOT = {slot: memory_type for memory_type, slots in _SLOTS.items() for slot in slots}
+# The annotators' word for "any value will do".
+_ANY_VALUE = "dontcare"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DemoSummary:
+    """What the call stored; all zero when the demo was there."""
+
+    threads: int = 0
+    messages: int = 0
+    memories: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Memory:
+    id: str
+    memory_type: str
+    content: str
+    metadata: dict[str, Any]
+    source: Line
+
+
+def load(access: Access, *, today: date) -> DemoSummary:
+    """Store the demo, once: when it was loaded before, nothing changes, whatever was deleted since.
+
+    The dialogues lie on successive days, the last of them the day before ``today``.
+    """
+    access.require_admin()
+    if _is_loaded():
+        return DemoSummary()
+    dialogues = _read_dialogues()
+    lines = [_line(n, dialogue, len(dialogues), today) for n, dialogue in enumerate(dialogues)]
+    memories = [
+        memory
+        for line, dialogue in zip(lines, dialogues, strict=True)
+        for memory in _memories(line, dialogue)
+    ]
+    changes = [*prepare_lines(lines, set()), store().prepare_add_batches(_batches(memories))]
+    ids = [message.id for line in lines for message in line.messages]
+    ids += [memory.id for memory in memories]
+    summary = DemoSummary(
+        threads=len(lines), messages=len(ids) - len(memories), memories=len(memories)
+    )
+    with transaction.atomic():
+        if _is_loaded():  # by another process, while this one prepared
+            return DemoSummary()
+        store().write_all(changes)
+        detail = {
+            "threads": summary.threads,
+            "messages": summary.messages,
+            "memories": summary.memories,
+            "manifest": manifest_hash(ids),
+        }
+        audit.record(access, "import", "demo", reason="demo data", detail=detail)
+    return summary
+
+
+def _is_loaded() -> bool:
+    return AuditEntry.objects.filter(noun="demo", action="import").exists()
+
+
+def _read_dialogues() -> list[dict[str, Any]]:
+    with (_FOLDER / "dialogues.jsonl").open(encoding="utf-8") as file:
+        return [json.loads(raw) for raw in file]
+
+
+def _line(number: int, dialogue: dict[str, Any], count: int, today: date) -> Line:
+    thread_id = f"demo-{dialogue['dialogue_id']}"
+    first = datetime.combine(
+        today - timedelta(days=count - number), time(9 + number % 8), tzinfo=UTC
+    )
+    messages = tuple(
+        NewMessage(
+            id=f"{thread_id}-{index}",
+            role=turn["role"],
+            content=turn["content"],
+            timestamp=(first + timedelta(minutes=index)).isoformat(),
+        )
+        for index, turn in enumerate(dialogue["messages"])
+    )
+    return Line(
+        number=number,
+        thread_id=thread_id,
+        user_id=f"demo-user-{number % _USERS + 1}",
+        agent_id=f"demo-agent-{number % _AGENTS + 1}",
+        messages=messages,
+        metadata={"dialogue_id": dialogue["dialogue_id"], "services": dialogue["services"]},
+    )
+
+
+def _memories(line: Line, dialogue: dict[str, Any]) -> Iterator[_Memory]:
+    """Yield a memory for each goal, in the words of the data set's own description."""
+    descriptions = json.loads((_FOLDER / "services.json").read_text(encoding="utf-8"))
+    for service, goals in dialogue["goals"].items():
+        for slot, value in goals.items():
+            if value == _ANY_VALUE:
+                continue
+            yield _Memory(
+                id=f"{line.thread_id}-{service}-{slot}",
+                memory_type=_TYPE_OF_SLOT.get(slot, "memory"),
+                content=f"{descriptions[service]['slots'][slot]}: {value}",
+                metadata={
+                    "dialogue_id": dialogue["dialogue_id"],
+                    "service": service,
+                    "slot": slot,
+                },
+                source=line,
+            )
+
+
+def _batches(memories: Sequence[_Memory]) -> list[PendingRecordBatch]:
+    """One batch a run of equal types, so that the order of the dialogues stays."""
+    batches = []
+    for memory_type in ("memory", *_SLOTS):
+        some = [memory for memory in memories if memory.memory_type == memory_type]
+        batches.append(
+            PendingRecordBatch(
+                contents=[memory.content for memory in some],
+                record_type=memory_type,
+                record_ids=[memory.id for memory in some],
+                thread_ids=[memory.source.thread_id for memory in some],
+                user_ids=[memory.source.user_id for memory in some],
+                agent_ids=[memory.source.agent_id for memory in some],
+                timestamps=[memory.source.messages[-1].timestamp for memory in some],
+                metadata=[memory.metadata for memory in some],
+            )
+        )
+    return batches
