@@ -2,10 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
+
+GOLDEN = Path(__file__).parent / "tests" / "golden"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests that ``make golden`` runs: those that use the fixture."""
+    for test in items:
+        if "golden" in getattr(test, "fixturenames", ()):
+            test.add_marker("golden")
+
+
+@pytest.fixture
+def golden() -> Callable[[str, str], None]:
+    """Compare a text with ``tests/golden/<name>``; ``make golden`` writes that file instead."""
+
+    def compare(name: str, text: str) -> None:
+        file = GOLDEN / name
+        if os.environ.get("MEMORY_TEST_GOLDEN") == "write":
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text)
+        assert text == file.read_text(), f"{name} changed; if that is meant: make golden"
+
+    return compare
 
 
 @pytest.fixture(scope="session")

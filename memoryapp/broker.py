@@ -46,12 +46,13 @@ class Channel(filesystem.Channel):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         return folder
 
-    def _put(self, queue: str, message: dict[str, Any], **_: Any) -> None:
+    # kombu's own two classes disagree on the parameter's name.
+    def _put(self, queue: str, payload: dict[str, Any], **_: Any) -> None:  # type: ignore[override]
         # Wall-clock names keep their order after a reboot; the stock ones are monotonic.
         name = f"{time_ns()}_{uuid4().hex}.{queue}.msg"
         draft = Path(self.data_folder_out, f".{name}.tmp")
         with os.fdopen(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w") as file:
-            file.write(dumps(message))
+            file.write(dumps(payload))
         draft.replace(Path(self.data_folder_out, name))
 
     def _get(self, queue: str, timeout: float | None = None) -> dict[str, Any]:

@@ -12,11 +12,8 @@ from typing import Any
 from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
-from django.db import DatabaseError, connections
-from oracleagentmemory.errors import AgentMemoryError
+from django.db import connections
 
-from memoryapp.access import Access
-from memoryapp.memory import open_store
 from memoryapp.services import people
 from memoryapp.supervisor import Supervisor
 
@@ -30,36 +27,15 @@ class Command(BaseCommand):
         """Prepare, run until a signal or a child's end, and exit with its status."""
         try:
             require_free_port()
-            self._prepare()
+            call_command("memory_prepare", stdout=self.stdout)
         except KeyboardInterrupt:
             raise SystemExit(130) from None
+        # The children open their own; a connection must not be shared across a fork.
+        connections.close_all()
         supervisor = Supervisor(child_commands(), say=self._say)
         status = supervisor.run(is_ready=answers, announce=self._announce)
         self._say("stopped")
         raise SystemExit(status)
-
-    def _prepare(self) -> None:
-        try:
-            call_command("migrate", interactive=False, verbosity=0)
-            call_command("collectstatic", interactive=False, verbosity=0)
-            open_store()
-            admin = people.find_admin()
-            if admin is None:
-                if settings.ENVIRONMENT.memory_demo:
-                    call_command("memory_demo", stdout=self.stdout)
-                self._create_admin()
-        except (DatabaseError, AgentMemoryError) as error:
-            raise CommandError(
-                f"cannot start on {connections['default'].vendor}: {error}"
-            ) from error
-        # The children open their own; a connection must not be shared across a fork.
-        connections.close_all()
-
-    def _create_admin(self) -> None:
-        person, password = people.create_first_admin(Access.of_command("memory_run"))
-        self._say("First start. This password is shown once:")
-        self._say(f"    name      {person.get_username()}")
-        self._say(f"    password  {password}")
 
     def _announce(self) -> None:
         admin = people.find_admin()

@@ -1,0 +1,44 @@
+"""``manage.py memory_prepare``: what has to be there before a web process or a worker starts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.conf import settings
+from django.core.management import call_command
+from django.core.management.base import BaseCommand, CommandError
+from django.db import DatabaseError
+
+from memoryapp.access import Access
+from memoryapp.memory import open_store
+from memoryapp.services import people
+from oracleagentmemory.errors import AgentMemoryError
+
+
+class Command(BaseCommand):
+    """Safe to run again: the second time changes nothing."""
+
+    help = "Migrate, collect static files, open the store; the first time, demo and first admin."
+
+    def handle(self, **_: Any) -> None:
+        """Prepare in the order in which each step needs the one before."""
+        try:
+            call_command("migrate", interactive=False, verbosity=0)
+            call_command("collectstatic", interactive=False, verbosity=0)
+            open_store()
+            if people.find_admin() is None:
+                self._begin()
+        except (DatabaseError, AgentMemoryError) as error:
+            raise CommandError(f"cannot use the database: {error}") from error
+
+    def _begin(self) -> None:
+        """The admin comes last: a first start that was interrupted begins again."""
+        if settings.ENVIRONMENT.memory_demo:
+            call_command("memory_demo", stdout=self.stdout)
+        person, password = people.create_first_admin(Access.of_command("memory_prepare"))
+        self.stdout.write(
+            "First start. This password is shown once:\n"
+            f"    name      {person.get_username()}\n"
+            f"    password  {password}"
+        )
+        self.stdout.flush()

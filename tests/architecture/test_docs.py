@@ -1,0 +1,111 @@
+"""The documents name what there is, and nothing that there is not."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from django.core.management import get_commands, load_command_class
+
+from memoryapp.environment import Environment
+from tests.architecture.sources import ROOT, own_files, read
+
+REQUIREMENTS = Path("docs/requirements.md")
+STATES = {"open", "later"}
+
+
+def own_commands() -> list[str]:
+    return sorted(name for name, app in get_commands().items() if app == "memoryapp")
+
+
+def table_rows(text: str) -> list[list[str]]:
+    """The cells of each table row, headings and rules left out."""
+    rows = [
+        [cell.strip() for cell in line.strip().strip("|").split("|")]
+        for line in text.splitlines()
+        if line.startswith("|")
+    ]
+    rules = [number for number, cells in enumerate(rows) if set("".join(cells)) <= set("-: ")]
+    heads = {number - 1 for number in rules} | set(rules)
+    return [cells for number, cells in enumerate(rows) if number not in heads]
+
+
+def test_settings_page_lists_every_setting_once() -> None:
+    documented = re.findall(r"^\| `([A-Z_]+)` ", read(Path("docs/settings.md")), re.M)
+    assert sorted(documented) == sorted(Environment.names())
+
+
+def test_settings_page_gives_the_defaults() -> None:
+    rows = {cells[0].strip("`"): cells[1] for cells in table_rows(read(Path("docs/settings.md")))}
+    for name, field in Environment.model_fields.items():
+        default = field.default
+        if isinstance(default, Path):
+            default = default.relative_to(ROOT)
+        if isinstance(default, list):
+            default = ",".join(default)
+        shown = "" if default in (None, "") else f"`{str(default).lower()}`"
+        assert rows[name.upper()].lower() == shown, name
+
+
+def test_env_example_lists_every_setting_and_sets_none() -> None:
+    lines = [line for line in read(Path(".env.example")).splitlines() if line]
+    assert [line for line in lines if not line.startswith("#")] == []
+    names = [match[1] for line in lines if (match := re.match(r"#([A-Z_]+)=", line))]
+    assert sorted(names) == sorted(Environment.names())
+
+
+def test_commands_page_lists_every_command_with_its_options() -> None:
+    page = read(Path("docs/commands.md"))
+    assert re.findall(r"^## `(memory_\w+)", page, re.M) == own_commands()
+    for name in own_commands():
+        section = page.split(f"## `{name}")[1].split("\n## ")[0]
+        parser = load_command_class("memoryapp", name).create_parser("manage.py", name)
+        common = load_command_class("django.core", "check").create_parser("manage.py", "check")
+        shared = {option for action in common._actions for option in action.option_strings}
+        for action in parser._actions:
+            for option in set(action.option_strings) - shared:
+                if option.startswith("--"):
+                    assert option in section, f"{name} {option}"
+
+
+def test_changelog_has_a_place_for_the_next_release() -> None:
+    assert "## [Unreleased]" in read(Path("CHANGELOG.md"))
+
+
+def test_decisions_are_numbered_without_a_gap_and_complete() -> None:
+    files = sorted(own_files(".md", under="docs/adr/"))
+    assert [int(file.name[:4]) for file in files] == list(range(1, len(files) + 1))
+    assert len(files) >= 6
+    for file in files:
+        for heading in ("Context", "Decision", "Alternatives", "Consequences", "Revisit"):
+            assert f"\n## {heading}" in read(file), f"{file}: {heading}"
+
+
+@pytest.mark.parametrize("file", own_files(".md"), ids=str)
+def test_links_between_documents_lead_somewhere(file: Path) -> None:
+    links = re.findall(r"\]\((?!https?://|#|mailto:)([^)#\s]+)", read(file))
+    assert [link for link in links if not (ROOT / file.parent / link).exists()] == []
+
+
+def test_every_requirement_names_a_test_that_exists_or_is_open() -> None:
+    broken = []
+    rows = table_rows(read(REQUIREMENTS))
+    assert len(rows) > 40
+    for cells in rows:
+        shown = cells[-1]
+        tests = re.findall(r"`(tests/[^`]+)`", shown)
+        if not tests and shown not in STATES:
+            broken.append(f"{cells[0]}: neither a test nor open: {shown!r}")
+        broken += [f"{cells[0]}: no such test: {test}" for test in tests if not exists(test)]
+    assert not broken, "\n".join(broken)
+
+
+def exists(test: str) -> bool:
+    """Whether ``tests/a.py::test_b`` (or a file, or a folder) is there."""
+    path, _, name = test.partition("::")
+    if not name:
+        return (ROOT / path).exists()
+    return (ROOT / path).is_file() and re.search(
+        rf"^\s*def {name}\(", read(Path(path)), re.M
+    ) is not None
