@@ -10,9 +10,9 @@ import dataclasses
 
 import pytest
 import sqlalchemy as sa
+
 from oracleagentmemory.storage.extras import ExtraTables
 from oracleagentmemory.storage.layout import ManagedTables
-
 from tests.oracle import facts
 from tests.oracle.ddl import read_index, read_table
 from tests.oracle.facts import TABLES, Check, Column, Index, Table
