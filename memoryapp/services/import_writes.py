@@ -1,4 +1,4 @@
-"""Lines of an import as prepared writes: new threads first, then all messages with one embedding."""
+"""Lines of an import as prepared writes: new threads, then all messages with one embedding."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def prepare_lines(lines: Sequence[Line], stored_threads: set[str]) -> list[Prepared[Any]]:
-    """Return one write a thread that is not stored, in order of appearance, and one for messages."""
+    """Return one write for each thread that is not stored, and one for all messages."""
     return [*_new_threads(lines, stored_threads), _messages(lines)]
 
 
