@@ -11,7 +11,6 @@ from typing import Any
 
 from django.db import transaction
 
-from memoryapp import demo as data
 from memoryapp.access import Access
 from memoryapp.memory import store
 from memoryapp.models import AuditEntry
@@ -21,7 +20,7 @@ from memoryapp.services.import_writes import prepare_lines
 from memoryapp.services.imports import manifest_hash
 from oracleagentmemory.apis.memorystore import PendingRecordBatch
 
-_FOLDER = Path(data.__file__).parent
+_FOLDER = Path(__file__).resolve().parents[1] / "demo"
 _USERS, _AGENTS = 4, 3
 
 #: What a slot's value says about the user. Every other slot is part of one request: a "memory".
