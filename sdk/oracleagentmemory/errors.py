@@ -10,6 +10,7 @@ Each error is an :class:`AgentMemoryError` and also the built-in that the docume
     |  `- EmbedderMismatchError           the store was filled by another embedder
     |- WrongTypeError (TypeError)         an argument has the wrong type
     |- NotFoundError (KeyError)           no such record is visible here
+    |- MissingFieldError (KeyError)       a mapping lacks a field
     |- AccessDeniedError (PermissionError)
     |- WaitTimeoutError (TimeoutError)    a wait ran out of time; nothing was deleted
     |- StateError (RuntimeError)          not allowed in the present state
@@ -30,6 +31,7 @@ __all__ = [
     "DuplicateIdError",
     "EmbedderMismatchError",
     "InvalidInputError",
+    "MissingFieldError",
     "NotFoundError",
     "NotYetError",
     "RetryableError",
@@ -90,6 +92,14 @@ class NotFoundError(AgentMemoryError, KeyError):
     def __str__(self) -> str:
         # KeyError shows the repr of its argument: a message would come out in quotes.
         return str(self.args[0]) if self.args else ""
+
+
+class MissingFieldError(AgentMemoryError, KeyError):
+    """A mapping given by the caller lacks a field."""
+
+    code: ClassVar[str] = "missing_field"
+
+    __str__ = NotFoundError.__str__
 
 
 class AccessDeniedError(AgentMemoryError, PermissionError):

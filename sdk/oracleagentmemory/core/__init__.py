@@ -1,1 +1,62 @@
+"""The documented implementations: client, thread, configurations, results."""
 
+from __future__ import annotations
+
+from oracleagentmemory.apis.relations import (
+    MemoryLink,
+    MemoryLinkOppositeType,
+    MemoryLinkType,
+    RecordRelation,
+    RelationType,
+)
+from oracleagentmemory.core.contextcard import OracleContextCard
+from oracleagentmemory.core.dbschemapolicy import SchemaPolicy
+from oracleagentmemory.core.dbsearch import SearchIndexSyncMode, SearchStrategy
+from oracleagentmemory.core.extractors.memoryextractionconfig import (
+    BackgroundExtractionQueueFullBehavior,
+    MemoryExtractionConfig,
+    MemoryExtractionImageContext,
+    MemoryExtractionMode,
+    MemoryLinkExtractionMode,
+)
+from oracleagentmemory.core.imageinputlimitconfig import ImageInputLimitConfig
+from oracleagentmemory.core.retention import MemoryRetentionConfig
+from oracleagentmemory.core.searchconfig import (
+    MemorySearchConfig,
+    PruningEvaluationMode,
+    PruningMemorySearchConfig,
+    TopKMemorySearchConfig,
+)
+from oracleagentmemory.core.searchresult import (
+    OracleSearchResult,
+    OracleSearchResultFormatConfig,
+    SearchResultFormatConfig,
+)
+from oracleagentmemory.core.summary import OracleSummary
+
+__all__ = [
+    "BackgroundExtractionQueueFullBehavior",
+    "ImageInputLimitConfig",
+    "MemoryExtractionConfig",
+    "MemoryExtractionImageContext",
+    "MemoryExtractionMode",
+    "MemoryLink",
+    "MemoryLinkExtractionMode",
+    "MemoryLinkOppositeType",
+    "MemoryLinkType",
+    "MemoryRetentionConfig",
+    "MemorySearchConfig",
+    "OracleContextCard",
+    "OracleSearchResult",
+    "OracleSearchResultFormatConfig",
+    "OracleSummary",
+    "PruningEvaluationMode",
+    "PruningMemorySearchConfig",
+    "RecordRelation",
+    "RelationType",
+    "SchemaPolicy",
+    "SearchIndexSyncMode",
+    "SearchResultFormatConfig",
+    "SearchStrategy",
+    "TopKMemorySearchConfig",
+]
