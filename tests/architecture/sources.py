@@ -12,7 +12,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 
 #: Written by other people and kept as they wrote it.
-FOREIGN = ("static/vendor/", ".ci/vendor/", "benchmarks/data/", "static/memoryapp/font/")
+FOREIGN = ("benchmarks/data/", "static/memoryapp/font/")
 
 
 @cache
@@ -36,6 +36,7 @@ def own_files(*suffixes: str, under: str = "") -> list[Path]:
         for file in project_files()
         if file.as_posix().startswith(under)
         and not file.as_posix().startswith(FOREIGN)
+        and "vendor" not in file.parts
         and (not suffixes or file.suffix in suffixes)
     ]
 
