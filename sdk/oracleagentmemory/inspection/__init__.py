@@ -1,1 +1,37 @@
+"""The read side of a store for dashboards."""
 
+from __future__ import annotations
+
+from oracleagentmemory.inspection.cursors import is_cursor
+from oracleagentmemory.inspection.inspector import StoreInspector
+from oracleagentmemory.inspection.results import (
+    Actor,
+    ActorPage,
+    Count,
+    DayCount,
+    Page,
+    Row,
+    RowKind,
+    Statistics,
+    ThreadDigest,
+)
+from oracleagentmemory.inspection.selection import ANY, Filters, RecordFilters
+from oracleagentmemory.storage.filters import refuse_unknown_operators
+
+__all__ = [
+    "ANY",
+    "Actor",
+    "ActorPage",
+    "Count",
+    "DayCount",
+    "Filters",
+    "Page",
+    "RecordFilters",
+    "Row",
+    "RowKind",
+    "Statistics",
+    "StoreInspector",
+    "ThreadDigest",
+    "is_cursor",
+    "refuse_unknown_operators",
+]

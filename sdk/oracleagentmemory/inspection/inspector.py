@@ -1,0 +1,267 @@
+"""The read side of a store for dashboards: pages, counts, users, days and statistics."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from datetime import date, tzinfo
+from typing import TYPE_CHECKING, Unpack, cast
+
+from oracleagentmemory.apis.validation import check_id
+from oracleagentmemory.errors import InvalidInputError
+from oracleagentmemory.inspection.actor_statements import (
+    ActorDirection,
+    ActorStatements,
+)
+from oracleagentmemory.inspection.actors import ActorCriteria, Actors
+from oracleagentmemory.inspection.cursors import parse_cursor
+from oracleagentmemory.inspection.digests import DigestStatements
+from oracleagentmemory.inspection.page_statements import Direction
+from oracleagentmemory.inspection.pages import Pages
+from oracleagentmemory.inspection.results import (
+    Actor,
+    ActorPage,
+    Count,
+    DayCount,
+    Page,
+    Row,
+    RowKind,
+    Statistics,
+    ThreadDigest,
+)
+from oracleagentmemory.inspection.selection import Filters, RecordFilters, criteria_of, id_set
+from oracleagentmemory.inspection.series import day_statement, local_days, midnights
+from oracleagentmemory.inspection.sources import Source
+from oracleagentmemory.inspection.statistics import StatisticsStatements
+
+if TYPE_CHECKING:
+    from oracleagentmemory.core.oraclememorystore import SQLMemoryStore
+
+MAX_PAGE = 1_000
+_EMPTY = Page(rows=[], older=None, newer=None)
+
+
+class StoreInspector:
+    """Reads a store for people: pages, counts, users, days, statistics. It changes nothing.
+
+    Every method but :meth:`statistics` takes ``user_ids``, the users that the asking person may
+    see: records of others, and of no user, do not exist for them. Expired records exist for
+    nobody. Statements are built once; an inspector may be shared by threads.
+
+    Args:
+        store: An open store on either database.
+    """
+
+    def __init__(self, store: SQLMemoryStore) -> None:
+        self._store = store
+        tables, extras = store.tables, store.extras
+        sources = {
+            kind: Source(kind, tables, extras)
+            for kind in ("memory", "message", "thread", "document")
+        }
+        self._sources = sources
+        self._pages = {kind: Pages(sources[kind]) for kind in ("memory", "message", "thread")}
+        self._users = Actors(ActorStatements("user", tables, sources))
+        self._agents = Actors(ActorStatements("agent", tables, sources))
+        self._digests = DigestStatements(sources)
+        self._statistics = StatisticsStatements(tables, sources)
+
+    def page(
+        self,
+        kind: RowKind,
+        *,
+        before: int | str | None = None,
+        after: int | str | None = None,
+        limit: int = 50,
+        **filters: Unpack[Filters],
+    ) -> Page:
+        """Return a page of records, newest first; its cost does not grow with its depth.
+
+        Args:
+            before: ``Page.older`` of another page; records older than that are returned.
+            after: ``Page.newer`` of another page; the nearest newer records are returned.
+            limit: Rows a page, 1 to 1,000.
+            filters: See :class:`Filters`.
+
+        Raises:
+            InvalidInputError: If a filter, the limit or a cursor is not valid, or both cursors
+                are given.
+        """
+        pages, criteria = self._of_kind(kind), criteria_of(kind, filters)
+        cursor = _one_cursor(before, after)
+        _check_limit(limit)
+        direction: Direction = "newest"
+        if cursor is not None:
+            parse_cursor(kind, cursor)
+            direction = "newer" if before is None else "older"
+        if criteria.nothing:
+            return _EMPTY
+        with self._store.engine.read() as connection:
+            return pages.page(connection, criteria, direction, cursor, limit)
+
+    def count(self, kind: RowKind, **filters: Unpack[Filters]) -> Count:
+        """Count records: exact to 10,000, then capped.
+
+        Raises:
+            InvalidInputError: If a filter is not valid.
+        """
+        pages, criteria = self._of_kind(kind), criteria_of(kind, filters)
+        if criteria.nothing:
+            return Count(value=0, capped=False)
+        with self._store.engine.read() as connection:
+            return pages.count(connection, criteria)
+
+    def record(
+        self, kind: RowKind, record_id: str, *, user_ids: Collection[str] | None = None
+    ) -> Row | None:
+        """Return a record by its id, or ``None`` when none is visible."""
+        rows = self.page(kind, ids=[record_id], user_ids=user_ids, limit=1).rows
+        return rows[0] if rows else None
+
+    def users(
+        self,
+        *,
+        user_ids: Collection[str] | None = None,
+        ids: Collection[str] | None = None,
+        before: str | None = None,
+        after: str | None = None,
+        limit: int = 50,
+    ) -> ActorPage:
+        """Return a page of users: every id that a profile or a visible record carries.
+
+        Args:
+            user_ids: The users that the asking person may see; ``None`` is all.
+            ids: Only these users.
+            before: ``ActorPage.previous`` of another page.
+            after: ``ActorPage.next`` of another page.
+            limit: Users a page, 1 to 1,000.
+
+        Raises:
+            InvalidInputError: If an id, the limit or a cursor is not valid, or both cursors are
+                given.
+        """
+        return self._actor_page(self._users, user_ids, ids, before, after, limit)
+
+    def agents(
+        self,
+        *,
+        user_ids: Collection[str] | None = None,
+        ids: Collection[str] | None = None,
+        before: str | None = None,
+        after: str | None = None,
+        limit: int = 50,
+    ) -> ActorPage:
+        """Return a page of agents, as :meth:`users` does.
+
+        With ``user_ids`` only records of those users count, and an agent without any of them is
+        not listed, even when it has a profile.
+        """
+        return self._actor_page(self._agents, user_ids, ids, before, after, limit)
+
+    def user(self, user_id: str, *, user_ids: Collection[str] | None = None) -> Actor | None:
+        """Return a user, or ``None`` when neither a profile nor a visible record has the id."""
+        return next(iter(self.users(ids=[user_id], user_ids=user_ids, limit=1).actors), None)
+
+    def agent(self, agent_id: str, *, user_ids: Collection[str] | None = None) -> Actor | None:
+        """Return an agent, or ``None`` when neither a profile nor a visible record has the id."""
+        return next(iter(self.agents(ids=[agent_id], user_ids=user_ids, limit=1).actors), None)
+
+    def thread_digests(self, thread_ids: Collection[str]) -> dict[str, ThreadDigest]:
+        """Return what a list shows of each thread; three statements for any number of them.
+
+        Args:
+            thread_ids: Threads that the asking person may see; an unknown one has an empty digest.
+        """
+        wanted = sorted(id_set(thread_ids, "thread_ids") or ())
+        if not wanted:
+            return {}
+        with self._store.engine.read() as connection:
+            return self._digests.read(connection, wanted)
+
+    def by_day(
+        self,
+        kind: RowKind,
+        *,
+        since: date,
+        until: date,
+        tz: tzinfo,
+        **filters: Unpack[RecordFilters],
+    ) -> list[DayCount]:
+        """Count records by local day of their effective time, days without any included.
+
+        Args:
+            since: The first day; an aware datetime stands for its day in ``tz``.
+            until: The last day, included; at most 1,000 days.
+            tz: The zone whose days are meant.
+            filters: See :class:`RecordFilters`.
+
+        Raises:
+            InvalidInputError: If a filter or the span of days is not valid.
+        """
+        self._of_kind(kind)
+        criteria = criteria_of(kind, cast("Filters", filters))
+        days = local_days(since, until, tz)
+        starts = midnights(days, tz)
+        counts: dict[int, int] = {}
+        if not criteria.nothing:
+            statement = day_statement(self._sources[kind], criteria, starts)
+            with self._store.engine.read() as connection:
+                counts = {row[0]: row[1] for row in connection.execute(statement, criteria.binds())}
+        return [DayCount(day=day, count=counts.get(n, 0)) for n, day in enumerate(days)]
+
+    def statistics(self) -> Statistics:
+        """Return the whole store in numbers, whatever a person may see."""
+        config = self._store.config
+        with self._store.engine.read() as connection:
+            chunks, orphans, vectors = self._statistics.chunks(connection)
+            return Statistics(
+                rows=self._statistics.rows(connection),
+                expired=self._statistics.expired(connection),
+                memory_types=self._statistics.memories_by(connection, "memory_type"),
+                statuses=self._statistics.memories_by(connection, "status"),
+                chunks=chunks,
+                orphan_chunks=orphans,
+                vectors=vectors,
+                dimension=config.dimension,
+                embedder_id=config.embedder_id,
+                file_bytes=self._store.file_bytes(),
+            )
+
+    def _of_kind(self, kind: RowKind) -> Pages:
+        if kind not in self._pages:
+            raise InvalidInputError(
+                f"unknown kind {kind!r:.80}; known are {', '.join(sorted(self._pages))}"
+            )
+        return self._pages[kind]
+
+    def _actor_page(
+        self,
+        actors: Actors,
+        user_ids: Collection[str] | None,
+        ids: Collection[str] | None,
+        before: str | None,
+        after: str | None,
+        limit: int,
+    ) -> ActorPage:
+        criteria = ActorCriteria(user_ids=id_set(user_ids, "user_ids"), ids=id_set(ids, "ids"))
+        cursor = _one_cursor(before, after)
+        _check_limit(limit)
+        direction: ActorDirection = "first"
+        if cursor is not None:
+            check_id(cursor, "the cursor")
+            direction = "previous" if after is None else "next"
+        if criteria.nothing:
+            return ActorPage(actors=[], previous=None, next=None)
+        with self._store.engine.read() as connection:
+            return actors.page(connection, criteria, direction, cursor, limit)
+
+
+def _one_cursor(before: int | str | None, after: int | str | None) -> str | None:
+    if before is not None and after is not None:
+        raise InvalidInputError("give before or after, not both")
+    cursor = after if before is None else before
+    return None if cursor is None else str(cursor)
+
+
+def _check_limit(limit: int) -> None:
+    if not isinstance(limit, int) or not 1 <= limit <= MAX_PAGE:
+        raise InvalidInputError(f"limit must be a whole number from 1 to {MAX_PAGE:,}")

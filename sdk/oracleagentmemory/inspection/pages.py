@@ -1,0 +1,109 @@
+"""Pages, counts and single rows of one kind of record."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any, cast
+
+import sqlalchemy as sa
+
+from oracleagentmemory.inspection.cursors import cursor_text, parse_cursor
+from oracleagentmemory.inspection.page_statements import Direction, PageStatements
+from oracleagentmemory.inspection.results import COUNT_LIMIT, Count, Page, Row, RowKind
+from oracleagentmemory.inspection.selection import Criteria
+from oracleagentmemory.inspection.sources import Source
+from oracleagentmemory.storage.filters import Filter
+from oracleagentmemory.storage.kinds import kind_of
+from oracleagentmemory.storage.rows import effective_time, fingerprint, to_record
+
+
+class Pages:
+    """Reads one kind of record."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self._kind = cast("RowKind", source.kind)
+        self._statements = PageStatements(source)
+        self._counting = functools.lru_cache(512)(self._count_statement)
+
+    def page(
+        self,
+        connection: sa.Connection,
+        criteria: Criteria,
+        direction: Direction,
+        cursor: str | None,
+        limit: int,
+    ) -> Page:
+        """Return a page that starts beyond ``cursor``."""
+        binds = self._statements.binds(criteria)
+        if cursor is not None:
+            binds |= parse_cursor(self._kind, cursor)
+        statement = self._statements.rows(criteria, direction)
+        found = [
+            self._row(row) for row in connection.execute(statement, binds | {"limit": limit + 1})
+        ]
+        rows, more = found[:limit], len(found) > limit
+        if direction == "newer":
+            rows.reverse()
+        first, last = (self._cursor(rows[at]) if rows else cursor for at in (0, -1))
+        newer, older = False, more
+        if direction == "older":
+            newer = self._any(connection, criteria, "newer", first)
+        elif direction == "newer":
+            newer, older = more, self._any(connection, criteria, "older", last)
+        return Page(
+            rows=rows,
+            older=last if older else None,
+            newer=first if newer else None,
+        )
+
+    def count(self, connection: sa.Connection, criteria: Criteria) -> Count:
+        """Count matching records up to the limit."""
+        shape = criteria.shape()
+        build = self._counting if criteria.metadata is None else self._count_statement
+        statement = build(shape, criteria.metadata)
+        return Count.of(connection.execute(statement, criteria.binds()).scalar_one())
+
+    def _count_statement(self, shape: frozenset[str], metadata: Filter | None) -> sa.Select[Any]:
+        source = self._source
+        narrow = bool(shape & {"thread_id", "ids"})
+        few = (
+            sa.select(source.table.c.record_id)
+            .select_from(source.rows_for(shape))
+            .where(*source.conditions(shape, metadata, user_by_index=not narrow))
+            .limit(COUNT_LIMIT + 1)
+        )
+        return sa.select(sa.func.count()).select_from(few.subquery("few"))
+
+    def _any(
+        self,
+        connection: sa.Connection,
+        criteria: Criteria,
+        direction: Direction,
+        cursor: str | None,
+    ) -> bool:
+        if cursor is None:
+            return False
+        binds = self._statements.binds(criteria) | parse_cursor(self._kind, cursor)
+        statement = self._statements.keys(criteria, direction)
+        return connection.execute(statement, binds | {"limit": 1}).first() is not None
+
+    def _cursor(self, row: Row) -> str:
+        key = (row.created_at, row.id) if row.seq is None else (row.seq,)
+        return cursor_text(self._kind, key)
+
+    def _row(self, row: sa.Row[Any]) -> Row:
+        names = self._source.table.c.keys()
+        fields = dict(zip(names, row, strict=False))
+        return Row(
+            kind=self._kind,
+            record=cast("Any", to_record(kind_of(self._kind), row)),
+            seq=fields.get("order_seq"),
+            fingerprint=fingerprint(self._kind, fields),
+            version=row.version,
+            created_at=row.created_at,
+            effective_at=row.effective_at
+            or effective_time(fields.get("timestamp"), row.created_at),
+            updated_at=row.updated_at,
+            expires_at=fields.get("expires_at"),
+        )

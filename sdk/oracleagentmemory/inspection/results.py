@@ -1,0 +1,168 @@
+"""What an inspection returns: rows, pages, counts, users and agents, days, statistics."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import Literal, TypeAlias
+
+from oracleagentmemory.apis.records import (
+    AgentProfileRecord,
+    MemoryRecord,
+    MessageRecord,
+    ThreadRecord,
+    UserProfileRecord,
+)
+
+#: The kinds of record that have pages, counts and day series.
+RowKind: TypeAlias = Literal["memory", "message", "thread"]
+#: Counts are exact up to here.
+COUNT_LIMIT = 10_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """A record with what the store knows about it.
+
+    Attributes:
+        record: The record as the store's ``get`` returns it.
+        seq: Its number in the order of creation; ``None`` for a thread, which has none.
+        fingerprint: What ``if_fingerprint`` of an update or delete is compared with.
+        version: How often our SDK wrote it, from 1; ``None`` when that is not recorded.
+        created_at: Aware, UTC, like the other times.
+        effective_at: The caller's timestamp when it is ISO-8601, else ``created_at``.
+        updated_at: The last write by our SDK; ``None`` when that is not recorded.
+        expires_at: When it becomes invisible; ``None`` for never.
+    """
+
+    kind: RowKind
+    record: MemoryRecord | MessageRecord | ThreadRecord
+    seq: int | None
+    fingerprint: str
+    version: int | None
+    created_at: datetime
+    effective_at: datetime
+    updated_at: datetime | None
+    expires_at: datetime | None
+
+    @property
+    def id(self) -> str:
+        """The record's id."""
+        return self.record.id
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """Rows, newest first.
+
+    Attributes:
+        older: Pass it as ``before=`` for the next page; ``None`` when nothing is older.
+        newer: Pass it as ``after=`` for the page before; ``None`` when nothing is newer.
+    """
+
+    rows: list[Row]
+    older: str | None
+    newer: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Count:
+    """How many records match: exact, or ``capped`` at 10,000 when there are more."""
+
+    value: int
+    capped: bool
+
+    @classmethod
+    def of(cls, value: int) -> Count:
+        """A count from a number that was counted up to one above the limit."""
+        return cls(value=min(value, COUNT_LIMIT), capped=value > COUNT_LIMIT)
+
+    def __str__(self) -> str:
+        return f"{self.value:,}+" if self.capped else f"{self.value:,}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Actor:
+    """A user or an agent: an id that a profile or any visible record carries.
+
+    Attributes:
+        profile: Its profile, if it has one.
+        threads, messages, memories: How many visible records carry the id.
+        last_effective_at: The latest effective time of those; ``None`` without any.
+    """
+
+    id: str
+    profile: UserProfileRecord | AgentProfileRecord | None
+    threads: int
+    messages: int
+    memories: int
+    last_effective_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ActorPage:
+    """Users or agents in ascending order of their ids.
+
+    Attributes:
+        next: Pass it as ``after=``; ``None`` on the last page.
+        previous: Pass it as ``before=``; ``None`` on the first page.
+    """
+
+    actors: list[Actor]
+    previous: str | None
+    next: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ThreadDigest:
+    """What a list of threads shows of one.
+
+    Attributes:
+        message_count, memory_count: Its visible messages and memories.
+        first_text: The start of its first message, at most 200 characters.
+        last_effective_at: The latest effective time of those; ``None`` without any.
+    """
+
+    message_count: int
+    memory_count: int
+    first_text: str
+    last_effective_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DayCount:
+    """How many records have their effective time on a local day."""
+
+    day: date
+    count: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Statistics:
+    """The whole store in numbers, whatever its records' scope.
+
+    Attributes:
+        rows: Stored rows by kind (``thread message memory image relation thread_summary
+            user_profile agent_profile``), expired ones included.
+        expired: Of these, the rows that have expired and wait for the purge, by kind.
+        memory_types: Visible memories by type.
+        statuses: Visible memories by status.
+        chunks: Stored text parts.
+        orphan_chunks: Text parts whose record is gone.
+        vectors: Text parts with a vector.
+        dimension: Numbers in each vector; ``None`` before the first.
+        embedder_id: Identity of the embedder that made them, if it has one.
+        file_bytes: Size of the database file; ``None`` where the store is not a file.
+    """
+
+    rows: Mapping[str, int]
+    expired: Mapping[str, int]
+    memory_types: Mapping[str, int]
+    statuses: Mapping[str, int]
+    chunks: int
+    orphan_chunks: int
+    vectors: int
+    dimension: int | None
+    embedder_id: str | None
+    file_bytes: int | None
