@@ -79,17 +79,20 @@ INSTALLED_APPS = [
 
 MIDDLEWARE = [
     "memoryapp.api.problems.ProblemMiddleware",
+    "memoryapp.middleware.NoStoreMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "csp.middleware.CSPMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
-    "django.middleware.locale.LocaleMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "memoryapp.middleware.SignInMiddleware",
+    "memoryapp.middleware.PersonMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "axes.middleware.AxesMiddleware",
+    "memoryapp.middleware.ErrorPageMiddleware",
 ]
 
 ROOT_URLCONF = "memoryapp.urls"

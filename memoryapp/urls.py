@@ -1,14 +1,70 @@
-"""Every address of the product."""
+"""Every address of the product. Literal words stand before ids: "new" is a page, not an id."""
 
 from __future__ import annotations
 
-from django.contrib import admin
-from django.urls import path
+import memoryapp.ids  # noqa: F401  # registers the converter before any route uses it
 
-from memoryapp.views import health
+from django.contrib import admin
+from django.contrib.auth import views as auth_views
+from django.urls import include, path
+
+from memoryapp.views import (
+    account,
+    agents,
+    health,
+    memories,
+    messages,
+    overview,
+    search,
+    threads,
+    users,
+)
 
 urlpatterns = [
+    path("", overview.overview_page, name="overview"),
     path("livez", health.livez, name="livez"),
     path("readyz", health.readyz, name="readyz"),
+    # --- signing in, the person's own account
+    path("login/", auth_views.LoginView.as_view(redirect_authenticated_user=True), name="login"),
+    path("logout/", auth_views.LogoutView.as_view(), name="logout"),
+    path("account/", account.account_page, name="account"),
+    path("account/password/", account.account_password, name="account-password"),
+    # --- memories
+    path("memories/", memories.memory_list, name="memory-list"),
+    path("memories/new/", memories.memory_new, name="memory-new"),
+    path("memories/<id:memory_id>/", memories.memory_detail, name="memory-detail"),
+    path("memories/<id:memory_id>/edit/", memories.memory_edit, name="memory-edit"),
+    path("memories/<id:memory_id>/status/", memories.memory_status, name="memory-status"),
+    path("memories/<id:memory_id>/delete/", memories.memory_delete, name="memory-delete"),
+    # --- threads and their messages
+    path("threads/", threads.thread_list, name="thread-list"),
+    path("threads/new/", threads.thread_new, name="thread-new"),
+    path("threads/<id:thread_id>/", threads.thread_detail, name="thread-detail"),
+    path("threads/<id:thread_id>/edit/", threads.thread_edit, name="thread-edit"),
+    path("threads/<id:thread_id>/delete/", threads.thread_delete, name="thread-delete"),
+    path("threads/<id:thread_id>/messages/", messages.message_new, name="message-new"),
+    path(
+        "threads/<id:thread_id>/messages/<id:message_id>/edit/",
+        messages.message_edit,
+        name="message-edit",
+    ),
+    path(
+        "threads/<id:thread_id>/messages/<id:message_id>/delete/",
+        messages.message_delete,
+        name="message-delete",
+    ),
+    # --- users and agents
+    path("users/", users.user_list, name="user-list"),
+    path("users/new/", users.user_new, name="user-new"),
+    path("users/<id:user_id>/", users.user_detail, name="user-detail"),
+    path("users/<id:user_id>/profile/", users.user_profile, name="user-profile"),
+    path("agents/", agents.agent_list, name="agent-list"),
+    path("agents/new/", agents.agent_new, name="agent-new"),
+    path("agents/<id:agent_id>/", agents.agent_detail, name="agent-detail"),
+    path("agents/<id:agent_id>/profile/", agents.agent_profile, name="agent-profile"),
+    # --- search
+    path("search/", search.search_page, name="search"),
+    # --- machines and operators
+    path("api/", include("memoryapp.api.urls")),
     path("admin/", admin.site.urls),
 ]

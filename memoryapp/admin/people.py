@@ -25,7 +25,7 @@ class PersonAdmin(PersonAdminBase):
         (None, {"fields": ("username", "password")}),
         ("What this person may see and do", {"fields": ("role", "user_ids")}),
         ("Name", {"fields": ("first_name", "last_name", "email")}),
-        ("Pages", {"fields": ("language", "time_zone")}),
+        ("Pages", {"fields": ("language", "time_zone", "shortcuts")}),
         ("Admin site", {"fields": ("is_active", "is_staff", "is_superuser", "user_permissions")}),
         ("Dates", {"fields": ("last_login", "date_joined")}),
     )

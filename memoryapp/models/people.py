@@ -46,6 +46,9 @@ class Person(AbstractUser):
         validators=[check_time_zone],
         help_text="Such as Europe/Berlin. Empty: the server's zone.",
     )
+    shortcuts = models.BooleanField(
+        "keyboard shortcuts", default=True, help_text="Single keys such as / and j, k on lists."
+    )
 
     class Meta(AbstractUser.Meta):
         verbose_name = "person"

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from oracleagentmemory.errors import AccessDeniedError, NotFoundError
-from oracleagentmemory.inspection import Actor, ActorPage
-
 from memoryapp.access import Access
 from memoryapp.memory import inspector
 from memoryapp.services import profiles
+from oracleagentmemory.errors import AccessDeniedError, NotFoundError
+from oracleagentmemory.inspection import Actor, ActorPage
 
 
 def list_page(

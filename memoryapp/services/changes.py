@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from django.db import transaction
-from oracleagentmemory.errors import NotFoundError
 
 from memoryapp.access import Access
 from memoryapp.memory import inspector, store
 from memoryapp.services import audit, revisions
 from memoryapp.services.lookup import Kind, writable_row
+from oracleagentmemory.errors import NotFoundError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -42,7 +42,7 @@ def apply_update(
             record_id,
             user_id=before.record.user_id,
             reason=reason,
-            detail=detail,
+            detail={**(detail or {}), "fields": revisions.changed(before.record, after.record)},
         )
         revisions.record(entry, kind, before.record, after.record)
     return after

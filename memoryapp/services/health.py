@@ -6,10 +6,10 @@ import logging
 
 from django.db import DatabaseError, connection
 from django.db.migrations.executor import MigrationExecutor
-from oracleagentmemory.errors import AgentMemoryError
 from sqlalchemy.exc import SQLAlchemyError
 
 from memoryapp.memory import inspector
+from oracleagentmemory.errors import AgentMemoryError
 
 logger = logging.getLogger(__name__)
 

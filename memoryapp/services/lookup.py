@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Literal
-
-from oracleagentmemory.errors import NotFoundError
-from oracleagentmemory.inspection import Row
 
 from memoryapp.access import Access
 from memoryapp.memory import inspector
+from oracleagentmemory.errors import NotFoundError
+from oracleagentmemory.inspection import Row, is_cursor
 
 Kind = Literal["memory", "message", "thread"]
 
@@ -27,3 +27,12 @@ def writable_row(access: Access, kind: Kind, record_id: str) -> Row:
     row = visible_row(access, kind, record_id)
     access.require_scope(row.record.user_id, row.record.agent_id)
     return row
+
+
+def cursors(kind: Kind, parameters: Mapping[str, str]) -> dict[str, str]:
+    """Return ``before`` or ``after`` of a query string; odd values are as good as none."""
+    for name in ("before", "after"):
+        value = parameters.get(name, "")
+        if value and is_cursor(kind, value):
+            return {name: value}
+    return {}

@@ -7,16 +7,17 @@ from datetime import datetime
 from typing import Any, Literal
 
 from django.db import transaction
-from oracleagentmemory._notset import NOT_SET_MARKER, _NotSetMarker
-from oracleagentmemory.apis.records import RecordStatus
-from oracleagentmemory.errors import InvalidInputError
-from oracleagentmemory.inspection import ANY, Count, Row
 
 from memoryapp.access import Access
 from memoryapp.memory import client, inspector, store
 from memoryapp.services import audit
 from memoryapp.services.changes import apply_delete, apply_update
 from memoryapp.services.lookup import visible_row, writable_row
+from memoryapp.services.metadata import checked_filter
+from oracleagentmemory._notset import NOT_SET_MARKER, _NotSetMarker
+from oracleagentmemory.apis.records import RecordStatus
+from oracleagentmemory.errors import InvalidInputError
+from oracleagentmemory.inspection import ANY, Count, Row
 
 NOT_SET = NOT_SET_MARKER
 MEMORY_TYPES = ("memory", "fact", "guideline", "preference")
@@ -47,7 +48,7 @@ class MemoryFilters:
             "status": self.status,
             "since": self.since,
             "until": self.until,
-            "metadata_filter": self.metadata,
+            "metadata_filter": checked_filter(self.metadata),
         }
 
 
@@ -92,7 +93,7 @@ def add(
     metadata: dict[str, Any] | None = None,
     timestamp: str | None = None,
     memory_id: str | None = None,
-    ttl_days: int | None | _NotSetMarker = NOT_SET,
+    ttl_days: int | _NotSetMarker | None = NOT_SET,
     reason: str = "",
 ) -> str:
     """Store a memory and return its id."""
@@ -126,8 +127,8 @@ def update(
     memory_id: str,
     *,
     content: str | _NotSetMarker = NOT_SET,
-    metadata: dict[str, Any] | None | _NotSetMarker = NOT_SET,
-    timestamp: str | None | _NotSetMarker = NOT_SET,
+    metadata: dict[str, Any] | _NotSetMarker | None = NOT_SET,
+    timestamp: str | _NotSetMarker | None = NOT_SET,
     status: str | _NotSetMarker = NOT_SET,
     if_fingerprint: str | None = None,
     reason: str = "",
@@ -149,8 +150,7 @@ def update(
     prepared = store().prepare_update(
         row.record.record_type, memory_id, **given, if_fingerprint=if_fingerprint
     )
-    detail = {"fields": sorted(given)}
-    return apply_update(access, "memory", memory_id, prepared, reason=reason, detail=detail)
+    return apply_update(access, "memory", memory_id, prepared, reason=reason)
 
 
 def set_status(

@@ -6,15 +6,17 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.db import transaction
-from oracleagentmemory._notset import NOT_SET_MARKER, _NotSetMarker
-from oracleagentmemory.errors import NotFoundError
-from oracleagentmemory.inspection import Count, Page, Row
 
 from memoryapp.access import Access
 from memoryapp.memory import inspector, store
 from memoryapp.services import audit, threads
 from memoryapp.services.changes import apply_delete, apply_update
 from memoryapp.services.lookup import visible_row, writable_row
+from oracleagentmemory._notset import NOT_SET_MARKER, _NotSetMarker
+from oracleagentmemory.apis.message import TextContent
+from oracleagentmemory.apis.records import MessageRecord
+from oracleagentmemory.errors import NotFoundError
+from oracleagentmemory.inspection import Count, Page, Row
 
 NOT_SET = NOT_SET_MARKER
 
@@ -52,6 +54,13 @@ def get(access: Access, thread_id: str, message_id: str) -> Row:
     return row
 
 
+def text_of(record: MessageRecord) -> str:
+    """Return the text of a message; of several parts, each on a line of its own."""
+    if isinstance(record.content, str):
+        return record.content
+    return "\n".join(part.text for part in record.content if isinstance(part, TextContent))
+
+
 def add(
     access: Access,
     thread_id: str,
@@ -82,7 +91,7 @@ def update(
     message_id: str,
     *,
     content: str | _NotSetMarker = NOT_SET,
-    metadata: dict[str, Any] | None | _NotSetMarker = NOT_SET,
+    metadata: dict[str, Any] | _NotSetMarker | None = NOT_SET,
     if_fingerprint: str | None = None,
     reason: str = "",
 ) -> Row:
@@ -91,10 +100,8 @@ def update(
     writable_row(access, "message", message_id)
     given: dict[str, Any] = {"content": content, "metadata": metadata}
     given = {name: value for name, value in given.items() if value is not NOT_SET}
-    prepared = store().prepare_update(
-        "message", message_id, **given, if_fingerprint=if_fingerprint
-    )
-    detail = {"thread_id": thread_id, "fields": sorted(given)}
+    prepared = store().prepare_update("message", message_id, **given, if_fingerprint=if_fingerprint)
+    detail = {"thread_id": thread_id}
     return apply_update(access, "message", message_id, prepared, reason=reason, detail=detail)
 
 

@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
-from oracleagentmemory.inspection import Count, DayCount, Row, Statistics
-
 from memoryapp.access import Access
 from memoryapp.memory import inspector
+from oracleagentmemory.inspection import Count, DayCount, Row, Statistics
 
 DAYS = 30
 

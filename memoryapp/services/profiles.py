@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from django.db import transaction
-from oracleagentmemory.errors import InvalidInputError
 
 from memoryapp.access import Access
 from memoryapp.memory import client, store
 from memoryapp.services import audit, revisions
+from oracleagentmemory.errors import InvalidInputError
 
 Noun = Literal["user", "agent"]
 

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from oracleagentmemory.apis.records import Record, ScopedRecord
-from oracleagentmemory.apis.records import MessageRecord
-
 from memoryapp.models import AuditEntry, Revision
+from oracleagentmemory.apis.records import MessageRecord, Record, ScopedRecord
 
 
 def record(audit_entry: AuditEntry, kind: str, before: Record, after: Record | None) -> Revision:
@@ -19,6 +17,12 @@ def record(audit_entry: AuditEntry, kind: str, before: Record, after: Record | N
         after=None if after is None else snapshot(after),
         audit_entry=audit_entry,
     )
+
+
+def changed(before: Record, after: Record) -> list[str]:
+    """Return the names of the fields that differ."""
+    old, new = snapshot(before), snapshot(after)
+    return [name for name in new if new[name] != old.get(name)]
 
 
 def snapshot(source: Record) -> dict[str, Any]:

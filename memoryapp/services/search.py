@@ -6,12 +6,13 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
-from oracleagentmemory.apis.records import Record, RecordStatus
-from oracleagentmemory.errors import AccessDeniedError, InvalidInputError
-from oracleagentmemory.inspection import ANY, Any_
-
 from memoryapp.access import Access
 from memoryapp.memory import store
+from memoryapp.services.metadata import checked_filter
+from oracleagentmemory.apis.records import Record, RecordStatus
+from oracleagentmemory.errors import AccessDeniedError, InvalidInputError
+from oracleagentmemory.inspection import ANY
+from oracleagentmemory.inspection.selection import MaybeId
 
 RECORD_TYPES = ("memory", "fact", "guideline", "preference", "message")
 MAX_RESULTS = 100
@@ -40,9 +41,9 @@ def search(
     access: Access,
     query: str,
     *,
-    user_id: str | None | Any_,
-    agent_id: str | None | Any_ = ANY,
-    thread_id: str | None | Any_ = ANY,
+    user_id: MaybeId,
+    agent_id: MaybeId = ANY,
+    thread_id: MaybeId = ANY,
     record_types: Collection[str] | None = None,
     max_results: int = 10,
     metadata_filter: dict[str, Any] | None = None,
@@ -66,7 +67,7 @@ def search(
         **_scope("agent", agent_id),
         **_scope("thread", thread_id),
         record_types=set(record_types or RECORD_TYPES),
-        metadata_filter=metadata_filter,
+        metadata_filter=checked_filter(metadata_filter),
         include_invalid_results=include_invalid,
     )
     return [
@@ -75,7 +76,7 @@ def search(
     ]
 
 
-def _scope(dimension: str, value: str | None | Any_) -> dict[str, Any]:
+def _scope(dimension: str, value: MaybeId) -> dict[str, Any]:
     """The store's pair of arguments: ANY leaves the dimension free."""
     if value is ANY:
         return {f"exact_{dimension}_match": False}

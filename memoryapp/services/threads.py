@@ -7,14 +7,15 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from django.db import transaction
-from oracleagentmemory.core.extractors import MemoryExtractionConfig
-from oracleagentmemory.inspection import ANY, Count, Row, ThreadDigest
 
 from memoryapp.access import Access
 from memoryapp.memory import client, inspector, store
 from memoryapp.services import audit
 from memoryapp.services.changes import apply_delete, apply_update
 from memoryapp.services.lookup import visible_row, writable_row
+from memoryapp.services.metadata import checked_filter
+from oracleagentmemory.core.extractors import MemoryExtractionConfig
+from oracleagentmemory.inspection import ANY, Count, Row, ThreadDigest
 
 if TYPE_CHECKING:
     from oracleagentmemory.core import OracleThread
@@ -37,7 +38,7 @@ class ThreadFilters:
             "agent_id": ANY if self.agent_id is None else self.agent_id,
             "since": self.since,
             "until": self.until,
-            "metadata_filter": self.metadata,
+            "metadata_filter": checked_filter(self.metadata),
         }
 
 
@@ -75,6 +76,11 @@ def list_page(
 def get(access: Access, thread_id: str) -> Row:
     """Return one thread. Raises: NotFoundError."""
     return visible_row(access, "thread", thread_id)
+
+
+def digest(thread_id: str) -> ThreadDigest:
+    """Return how much is in a thread."""
+    return inspector().thread_digests([thread_id])[thread_id]
 
 
 def handle(thread_id: str) -> OracleThread:
@@ -121,11 +127,10 @@ def update(
 ) -> Row:
     """Replace the metadata and return the new row."""
     writable_row(access, "thread", thread_id)
-    prepared = store().prepare_update(
-        "thread", thread_id, metadata=metadata, if_fingerprint=if_fingerprint
+    prepared = store().prepare_update_thread(
+        thread_id, metadata=metadata, if_fingerprint=if_fingerprint
     )
-    detail = {"fields": ["metadata"]}
-    return apply_update(access, "thread", thread_id, prepared, reason=reason, detail=detail)
+    return apply_update(access, "thread", thread_id, prepared, reason=reason)
 
 
 def delete(
@@ -133,7 +138,7 @@ def delete(
 ) -> None:
     """Delete a thread with its messages, memories and retrieval rows."""
     writable_row(access, "thread", thread_id)
-    digest = inspector().thread_digests([thread_id])[thread_id]
-    detail = {"messages": digest.message_count, "memories": digest.memory_count}
+    held = digest(thread_id)
+    detail = {"messages": held.message_count, "memories": held.memory_count}
     prepared = store().prepare_delete_thread(thread_id, if_fingerprint=if_fingerprint)
     apply_delete(access, "thread", thread_id, prepared, reason=reason, detail=detail)

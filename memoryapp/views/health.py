@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 
+from django.contrib.auth.decorators import login_not_required
 from django.http import HttpRequest, JsonResponse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
@@ -13,6 +14,7 @@ from memoryapp.services import health
 logger = logging.getLogger(__name__)
 
 
+@login_not_required
 @never_cache
 @require_safe
 def livez(request: HttpRequest) -> JsonResponse:
@@ -20,6 +22,7 @@ def livez(request: HttpRequest) -> JsonResponse:
     return JsonResponse({"status": "ok"})
 
 
+@login_not_required
 @never_cache
 @require_safe
 def readyz(request: HttpRequest) -> JsonResponse:

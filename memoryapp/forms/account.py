@@ -1,0 +1,35 @@
+"""What a person may change about their own account."""
+
+from __future__ import annotations
+
+from zoneinfo import available_timezones
+
+from django import forms
+from django.contrib.auth.forms import PasswordChangeForm
+
+from memoryapp.forms.fields import style
+from memoryapp.models import Person
+
+
+class AccountForm(forms.ModelForm):
+    """Time zone and keys."""
+
+    time_zone = forms.ChoiceField(label="Time zone", required=False)
+
+    class Meta:
+        model = Person
+        fields = ("time_zone", "shortcuts")
+
+    def __init__(self, *args: object, **kwargs: object) -> None:
+        super().__init__(*args, **{"label_suffix": "", **kwargs})  # type: ignore[arg-type]
+        zones = sorted(available_timezones())
+        self.fields["time_zone"].choices = [("", "The server's zone"), *((z, z) for z in zones)]  # type: ignore[attr-defined]
+        style(self)
+
+
+class PasswordForm(PasswordChangeForm):
+    """The old password and twice the new one."""
+
+    def __init__(self, *args: object, **kwargs: object) -> None:
+        super().__init__(*args, **{"label_suffix": "", **kwargs})  # type: ignore[arg-type]
+        style(self)

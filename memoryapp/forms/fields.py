@@ -1,0 +1,106 @@
+"""Fields that several forms share: ids, long text, metadata, local days."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime, time, timedelta
+from typing import Any
+
+from django import forms
+from django.core.exceptions import ValidationError
+from django.utils import timezone
+
+from memoryapp.ids import MAX_ID_BYTES
+
+
+def style(form: forms.BaseForm) -> None:
+    """Give the fields of a form their class; boxes to tick keep their own look."""
+    for field in form.fields.values():
+        if not isinstance(field.widget, forms.CheckboxInput | forms.CheckboxSelectMultiple):
+            given = field.widget.attrs.get("class", "")
+            field.widget.attrs["class"] = f"field {given}".strip()
+
+
+class PageForm(forms.Form):
+    """A form of our pages: no colons after labels, the fields styled alike."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **{"label_suffix": "", **kwargs})
+        style(self)
+
+
+class IdField(forms.CharField):
+    """An id of a caller: any characters, at most 128 bytes; an empty one is None."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        attrs = {"autocomplete": "off", "autocapitalize": "off", "spellcheck": "false"}
+        widget = kwargs.pop("widget", None) or forms.TextInput(attrs=attrs)
+        super().__init__(**{"required": False, "strip": False, "widget": widget, **kwargs})
+
+    def clean(self, value: Any) -> str | None:
+        """Return the id or None."""
+        record_id = super().clean(value)
+        if len(record_id.encode()) > MAX_ID_BYTES:
+            raise ValidationError("An id has at most 128 bytes of UTF-8.")
+        return record_id or None
+
+
+class LongTextField(forms.CharField):
+    """Text that is stored as it was typed: not stripped, with plain line ends."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        widget = kwargs.pop("widget", None) or forms.Textarea(attrs={"rows": 6})
+        super().__init__(**{"strip": False, "widget": widget, **kwargs})
+
+    def to_python(self, value: Any) -> str:
+        """Undo the browser, which sends every line end of a text area as CR LF."""
+        return super().to_python(value).replace("\r\n", "\n")
+
+    def validate(self, value: Any) -> None:
+        """Refuse text of white space only where text is required."""
+        super().validate(value.strip() if isinstance(value, str) else value)
+
+
+class MetadataField(forms.CharField):
+    """A JSON object, or nothing."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        attrs = {"rows": 3, "class": "mono short", "spellcheck": "false"}
+        widget = kwargs.pop("widget", None) or forms.Textarea(attrs=attrs)
+        super().__init__(**{"required": False, "widget": widget, **kwargs})
+
+    def clean(self, value: Any) -> dict[str, Any] | None:
+        """Return the object, or None for an empty field."""
+        text = super().clean(value)
+        if not text:
+            return None
+        try:
+            parsed = json.loads(text, parse_constant=_refuse_constant)
+        except (ValueError, RecursionError) as exc:
+            raise ValidationError(f"This is not JSON: {exc}") from exc
+        if not isinstance(parsed, dict):
+            raise ValidationError('Metadata is a JSON object, such as {"topic": "travel"}.')
+        return parsed
+
+    def prepare_value(self, value: Any) -> Any:
+        """Show an object as indented JSON and what was typed as it was typed."""
+        if isinstance(value, dict):
+            return json.dumps(value, ensure_ascii=False, indent=2)
+        return value
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is no JSON number")
+
+
+def start_of(day: Any) -> datetime | None:
+    """Midnight of a local day."""
+    return None if day is None else timezone.make_aware(datetime.combine(day, time.min))
+
+
+def end_of(day: Any) -> datetime | None:
+    """Midnight after a local day."""
+    try:
+        return None if day is None else start_of(day + timedelta(days=1))
+    except OverflowError:
+        return None

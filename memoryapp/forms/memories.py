@@ -1,0 +1,113 @@
+"""What pages about memories take in."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, cast
+
+from django import forms
+
+from memoryapp.forms.fields import (
+    IdField,
+    LongTextField,
+    MetadataField,
+    PageForm,
+    end_of,
+    start_of,
+)
+from memoryapp.services.memories import MEMORY_TYPES, MemoryFilters
+
+TYPE_CHOICES = [(name, name.capitalize()) for name in MEMORY_TYPES]
+DAY = forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d")
+STATUS_CHOICES = [("valid", "Valid"), ("invalid", "Invalid"), ("all", "All")]
+
+
+class MemoryFilterForm(PageForm):
+    """The filters of the list. An unknown value counts as not given; bad metadata is said."""
+
+    user = IdField(label="User", widget=forms.TextInput(attrs={"placeholder": "Any user"}))
+    type = forms.ChoiceField(
+        label="Type", required=False, choices=[("", "All types"), *TYPE_CHOICES]
+    )
+    agent = IdField(label="Agent", widget=forms.TextInput(attrs={"placeholder": "Any agent"}))
+    thread = IdField(label="Thread", widget=forms.TextInput(attrs={"placeholder": "Any thread"}))
+    since = forms.DateField(label="From", required=False, widget=DAY)
+    until = forms.DateField(label="To", required=False, widget=DAY)
+    metadata = MetadataField(
+        label="Metadata",
+        widget=forms.TextInput(attrs={"placeholder": '{"topic": "travel"}', "class": "mono"}),
+    )
+    status = forms.ChoiceField(required=False, choices=STATUS_CHOICES, widget=forms.HiddenInput)
+
+    @property
+    def statusvalue(self) -> str:
+        """The chosen status; valid memories unless another is asked for."""
+        return self.value("status") or "valid"
+
+    def filters(self) -> MemoryFilters:
+        """The filters as the service takes them."""
+        memory_type = self.value("type")
+        status = self.status_value
+        return MemoryFilters(
+            memory_types=(memory_type,) if memory_type else (),
+            user_id=self.value("user"),
+            agent_id=self.value("agent"),
+            thread_id=self.value("thread"),
+            status=None if status == "all" else cast("Literal['valid', 'invalid']", status),
+            since=start_of(self.value("since")),
+            until=end_of(self.value("until")),
+            metadata=self.value("metadata"),
+        )
+
+    def value(self, name: str) -> Any:
+        """A field's value; None when it is missing or wrong."""
+        self.is_valid()
+        return self.cleaned_data.get(name)
+
+
+class MemoryForm(PageForm):
+    """The parts of a memory that can be edited."""
+
+    content = LongTextField(label="Text", max_length=100_000)
+    metadata = MetadataField(label="Metadata", help_text="A JSON object, or empty.")
+    timestamp = forms.CharField(
+        label="Time of the event",
+        required=False,
+        max_length=64,
+        help_text="ISO 8601, such as 2026-03-14T09:30:00Z. Empty: the time of storing.",
+    )
+    reason = forms.CharField(
+        label="Reason", required=False, max_length=500, help_text="Kept in the audit log."
+    )
+
+
+class NewMemoryForm(MemoryForm):
+    """A new memory with its type and scope."""
+
+    memory_type = forms.ChoiceField(label="Type", choices=TYPE_CHOICES)
+    user_id = IdField(label="User")
+    agent_id = IdField(label="Agent")
+    thread_id = IdField(label="Thread", help_text="An existing thread, or empty.")
+    memory_id = IdField(label="Id", help_text="Empty: one is made.")
+
+    field_order = ("content", "memory_type", "user_id", "agent_id", "thread_id")
+
+
+class EditMemoryForm(MemoryForm):
+    """An edit, which names the state it started from."""
+
+    fingerprint = forms.CharField(widget=forms.HiddenInput)
+
+
+class ReasonForm(PageForm):
+    """A change that takes nothing but a reason and the state it started from."""
+
+    fingerprint = forms.CharField(required=False, widget=forms.HiddenInput)
+    reason = forms.CharField(
+        label="Reason", required=False, max_length=500, help_text="Kept in the audit log."
+    )
+
+
+class StatusForm(ReasonForm):
+    """Valid or invalid, by hand."""
+
+    status = forms.ChoiceField(choices=[("valid", "Valid"), ("invalid", "Invalid")])

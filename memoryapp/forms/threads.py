@@ -1,0 +1,89 @@
+"""What pages about threads and their messages take in."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+
+from memoryapp.forms.fields import (
+    IdField,
+    LongTextField,
+    MetadataField,
+    PageForm,
+    end_of,
+    start_of,
+)
+from memoryapp.services.threads import ThreadFilters
+
+DAY = forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d")
+REASON = "Kept in the audit log."
+
+
+class ThreadFilterForm(PageForm):
+    """The filters of the list. An unknown value counts as not given; bad metadata is said."""
+
+    user = IdField(label="User", widget=forms.TextInput(attrs={"placeholder": "Any user"}))
+    agent = IdField(label="Agent", widget=forms.TextInput(attrs={"placeholder": "Any agent"}))
+    since = forms.DateField(label="From", required=False, widget=DAY)
+    until = forms.DateField(label="To", required=False, widget=DAY)
+    metadata = MetadataField(
+        label="Metadata",
+        widget=forms.TextInput(attrs={"placeholder": '{"topic": "travel"}', "class": "mono"}),
+    )
+
+    def filters(self) -> ThreadFilters:
+        """The filters as the service takes them."""
+        return ThreadFilters(
+            user_id=self.value("user"),
+            agent_id=self.value("agent"),
+            since=start_of(self.value("since")),
+            until=end_of(self.value("until")),
+            metadata=self.value("metadata"),
+        )
+
+    def value(self, name: str) -> Any:
+        """A field's value; None when it is missing or wrong."""
+        self.is_valid()
+        return self.cleaned_data.get(name)
+
+
+class NewThreadForm(PageForm):
+    """A new thread."""
+
+    user_id = IdField(label="User", required=True)
+    agent_id = IdField(label="Agent", help_text="Empty: one is made.")
+    thread_id = IdField(label="Id", help_text="Empty: one is made.")
+    metadata = MetadataField(label="Metadata", help_text="A JSON object, or empty.")
+    reason = forms.CharField(label="Reason", required=False, max_length=500, help_text=REASON)
+
+
+class EditThreadForm(PageForm):
+    """A thread's metadata."""
+
+    metadata = MetadataField(label="Metadata", help_text="A JSON object, or empty.")
+    fingerprint = forms.CharField(widget=forms.HiddenInput)
+    reason = forms.CharField(label="Reason", required=False, max_length=500, help_text=REASON)
+
+
+class NewMessageForm(PageForm):
+    """A message to append."""
+
+    role = forms.CharField(
+        label="Role",
+        max_length=30,
+        initial="user",
+        widget=forms.TextInput(attrs={"list": "roles", "autocomplete": "off"}),
+    )
+    content = LongTextField(
+        label="Message", max_length=100_000, widget=forms.Textarea(attrs={"class": "short"})
+    )
+
+
+class EditMessageForm(PageForm):
+    """Text and metadata of a stored message."""
+
+    content = LongTextField(label="Text", required=False, max_length=100_000)
+    metadata = MetadataField(label="Metadata", help_text="A JSON object, or empty.")
+    fingerprint = forms.CharField(widget=forms.HiddenInput)
+    reason = forms.CharField(label="Reason", required=False, max_length=500, help_text=REASON)

@@ -1,0 +1,102 @@
+"""What every page has in common: sign-in, language and zone, error pages, no caching."""
+
+from __future__ import annotations
+
+import zoneinfo
+from collections.abc import Callable
+from typing import Any, Final
+
+from django.conf import settings
+from django.contrib.auth.middleware import LoginRequiredMiddleware
+from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import render
+from django.utils import timezone, translation
+
+from memoryapp.access import Access
+from oracleagentmemory.errors import (
+    AccessDeniedError,
+    AgentMemoryError,
+    ConflictError,
+    InvalidInputError,
+    NotFoundError,
+    RetryableError,
+    StoreUnavailableError,
+)
+
+GetResponse = Callable[[HttpRequest], HttpResponseBase]
+
+#: The first class that fits decides; order matters, for a conflict is also an invalid input.
+STATUS_BY_ERROR: Final[tuple[tuple[type[AgentMemoryError], int], ...]] = (
+    (NotFoundError, 404),
+    (AccessDeniedError, 403),
+    (ConflictError, 409),
+    (InvalidInputError, 422),
+    (RetryableError, 503),
+    (StoreUnavailableError, 503),
+)
+
+
+class SignInMiddleware(LoginRequiredMiddleware):
+    """Every page asks for a sign-in unless its view says otherwise; the API has keys."""
+
+    def process_view(
+        self,
+        request: HttpRequest,
+        view_func: Callable[..., HttpResponseBase],
+        view_args: tuple[Any, ...],
+        view_kwargs: dict[str, Any],
+    ) -> HttpResponseBase | None:
+        """Send a stranger to the sign-in page."""
+        if request.path_info.startswith("/api/"):
+            return None
+        return super().process_view(request, view_func, view_args, view_kwargs)
+
+
+class PersonMiddleware:
+    """Give the request its access, and the page the person's language and time zone."""
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        person = request.user
+        if not person.is_authenticated:
+            return self.get_response(request)
+        request.access = Access.of_person(person)  # type: ignore[attr-defined]
+        zone = zoneinfo.ZoneInfo(person.time_zone or settings.TIME_ZONE)
+        with timezone.override(zone), translation.override(person.language or settings.LANGUAGE_CODE):
+            return self.get_response(request)
+
+
+class ErrorPageMiddleware:
+    """Turn the errors that services raise into pages."""
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        return self.get_response(request)
+
+    def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
+        """Return the page of an SDK error; anything else is a 500."""
+        if request.path_info.startswith("/api/"):
+            return None
+        for kind, status in STATUS_BY_ERROR:
+            if isinstance(error, kind):
+                context = {"reason": str(error)}
+                return render(request, f"{status}.html", context, status=status)
+        return None
+
+
+class NoStoreMiddleware:
+    """Keep pages with people's data out of every cache."""
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        response = self.get_response(request)
+        if response.headers.get("Content-Type", "").startswith("text/html"):
+            response.headers["Cache-Control"] = "private, no-store"
+        return response

@@ -1,0 +1,26 @@
+"""Metadata as callers see it, and as a filter."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from oracleagentmemory.apis.validation import RESERVED_KEY
+from oracleagentmemory.inspection import refuse_unknown_operators
+
+
+def own_metadata(metadata: dict[str, Any] | None) -> dict[str, Any] | None:
+    """Return the caller's metadata, without the key that the SDK reserves."""
+    if metadata is None:
+        return None
+    own = {key: value for key, value in metadata.items() if key != RESERVED_KEY}
+    return own or (None if RESERVED_KEY in metadata else own)
+
+
+def checked_filter(metadata_filter: dict[str, Any] | None) -> dict[str, Any] | None:
+    """Return the filter.
+
+    Raises: InvalidInputError for an unknown operator, which the SDK itself takes as a plain key.
+    """
+    if metadata_filter is not None:
+        refuse_unknown_operators(metadata_filter)
+    return metadata_filter

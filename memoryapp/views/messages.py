@@ -1,0 +1,92 @@
+"""Pages of the messages of a thread."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods
+from oracleagentmemory.errors import ConflictError
+
+from memoryapp.forms.memories import ReasonForm
+from memoryapp.forms.threads import EditMessageForm, NewMessageForm
+from memoryapp.services import messages as thread_messages
+from memoryapp.services import threads
+from memoryapp.services.metadata import own_metadata
+from memoryapp.views.page import PageRequest, form_page, submitted
+from memoryapp.views.threads import SECTION, conversation, end_of_thread
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def message_new(request: PageRequest, thread_id: str) -> HttpResponse:
+    """Append a message to a thread."""
+    request.access.require_write()
+    row = threads.get(request.access, thread_id)
+    if request.method != "POST":
+        return redirect(end_of_thread(thread_id))
+    form = NewMessageForm(request.POST)
+    new_ids = submitted(
+        form, lambda data: thread_messages.add(request.access, thread_id, [data])
+    )
+    if new_ids is None:
+        context = conversation(request, thread_id, row, form)
+        return render(request, "memoryapp/threads/detail.html", context, status=422)
+    messages.success(request, "Message added.")
+    return redirect(end_of_thread(thread_id))
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def message_edit(request: PageRequest, thread_id: str, message_id: str) -> HttpResponse:
+    """Edit text and metadata of a message; 409 when somebody else was faster."""
+    request.access.require_write()
+    row = thread_messages.get(request.access, thread_id, message_id)
+    initial = {
+        "content": thread_messages.text_of(row.record),
+        "metadata": own_metadata(row.record.metadata),
+        "fingerprint": row.fingerprint,
+    }
+    form = EditMessageForm(request.POST or None, initial=initial)
+    context = {**SECTION, "row": row, "thread_id": thread_id}
+    if request.method == "POST":
+        try:
+            changed = submitted(
+                form,
+                lambda data: thread_messages.update(
+                    request.access,
+                    thread_id,
+                    message_id,
+                    content=data["content"],
+                    metadata=data["metadata"],
+                    if_fingerprint=data["fingerprint"],
+                    reason=data["reason"],
+                ),
+            )
+        except ConflictError:
+            theirs = thread_messages.get(request.access, thread_id, message_id)
+            mine = EditMessageForm({**request.POST.dict(), "fingerprint": theirs.fingerprint})
+            context = {**context, "row": theirs, "theirs": theirs, "form": mine}
+            return render(request, "memoryapp/threads/message_edit.html", context, status=409)
+        if changed is not None:
+            messages.success(request, "Message saved.")
+            return redirect("thread-detail", thread_id)
+    return form_page(request, "memoryapp/threads/message_edit.html", context, form)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def message_delete(request: PageRequest, thread_id: str, message_id: str) -> HttpResponse:
+    """Ask, then delete a message; memories that came from it stay."""
+    request.access.require_write()
+    row = thread_messages.get(request.access, thread_id, message_id)
+    form = ReasonForm(request.POST or None, initial={"fingerprint": row.fingerprint})
+    if request.method == "POST" and form.is_valid():
+        thread_messages.delete(
+            request.access,
+            thread_id,
+            message_id,
+            if_fingerprint=form.cleaned_data["fingerprint"] or None,
+            reason=form.cleaned_data["reason"],
+        )
+        messages.success(request, "Message deleted.")
+        return redirect("thread-detail", thread_id)
+    context = {**SECTION, "row": row, "thread_id": thread_id}
+    return form_page(request, "memoryapp/threads/message_delete.html", context, form)

@@ -1,0 +1,27 @@
+"""The first page."""
+
+from __future__ import annotations
+
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.utils import timezone
+from django.views.decorators.http import require_safe
+
+from memoryapp.services import overview
+from memoryapp.views import charts
+from memoryapp.views.page import PageRequest
+
+
+@require_safe
+def overview_page(request: PageRequest) -> HttpResponse:
+    """Counts, activity by day, storage and the newest memories."""
+    numbers = overview.get(
+        request.access, now=timezone.now(), zone=timezone.get_current_timezone()
+    )
+    context = {
+        "section": "overview",
+        "overview": numbers,
+        "memory_chart": charts.by_day(numbers.memories_by_day),
+        "message_chart": charts.by_day(numbers.messages_by_day),
+    }
+    return render(request, "memoryapp/overview/page.html", context)

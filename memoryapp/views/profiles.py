@@ -1,0 +1,115 @@
+"""What the pages of users and agents share: lists, profiles and what belongs to an id."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from oracleagentmemory.errors import NotFoundError
+from oracleagentmemory.inspection import Actor, ActorPage
+
+from memoryapp.access import Access
+from memoryapp.forms.profiles import NewProfileForm, ProfileForm
+from memoryapp.services import memories, threads
+from memoryapp.services.lookup import cursors
+from memoryapp.services.metadata import own_metadata
+from memoryapp.views.page import PageRequest, form_page, submitted
+
+SHOWN = 10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProfilePages:
+    """The pages of one noun over its service's functions."""
+
+    noun: Literal["user", "agent"]
+    list_page: Callable[..., ActorPage]
+    get: Callable[[Access, str], Actor]
+    add_profile: Callable[..., None]
+
+    def list(self, request: PageRequest) -> HttpResponse:
+        """Every id that a record carries, in the order of ids."""
+        page = self.list_page(request.access, **cursors(self.noun, request.GET))
+        return self._render(request, "list", {"page": page})
+
+    def detail(self, request: PageRequest, record_id: str) -> HttpResponse:
+        """Profile, newest threads and newest memories of one id."""
+        scope: dict[str, Any] = {f"{self.noun}_id": record_id}
+        context = {
+            "actor": self.get(request.access, record_id),
+            "threads": threads.list_page(
+                request.access, threads.ThreadFilters(**scope), limit=SHOWN
+            ),
+            "memories": memories.list_page(
+                request.access, memories.MemoryFilters(**scope), limit=SHOWN
+            ),
+        }
+        return self._render(request, "detail", context)
+
+    def new(self, request: PageRequest) -> HttpResponse:
+        """Add a profile for an id that has none."""
+        request.access.require_write()
+        form = NewProfileForm(request.POST or None)
+        if request.method == "POST" and form.is_valid():
+            record_id = form.cleaned_data["record_id"]
+            if self._has_profile(request, record_id):
+                form.add_error("record_id", f"This {self.noun} has a profile; edit that one.")
+            elif self._stored(request, form, record_id):
+                return redirect(f"{self.noun}-detail", record_id)
+        return form_page(request, "memoryapp/profiles/new.html", self._context(), form)
+
+    def profile(self, request: PageRequest, record_id: str) -> HttpResponse:
+        """Add or edit the profile of an id."""
+        request.access.require_write()
+        actor = self.get(request.access, record_id)
+        form = ProfileForm(request.POST or None, initial=_initial(actor))
+        if request.method == "POST" and self._stored(request, form, record_id):
+            return redirect(f"{self.noun}-detail", record_id)
+        context = {**self._context(), "actor": actor}
+        return form_page(request, "memoryapp/profiles/edit.html", context, form)
+
+    def _has_profile(self, request: PageRequest, record_id: str) -> bool:
+        try:
+            return self.get(request.access, record_id).profile is not None
+        except NotFoundError:
+            return False
+
+    def _stored(self, request: PageRequest, form: ProfileForm, record_id: str) -> bool:
+        def change(data: dict[str, Any]) -> bool:
+            self.add_profile(
+                request.access,
+                record_id,
+                data["information"],
+                metadata=data["metadata"],
+                reason=data["reason"],
+            )
+            return True
+
+        stored = submitted(form, change) is True
+        if stored:
+            messages.success(request, "Profile saved.")
+        return stored
+
+    def _context(self) -> dict[str, Any]:
+        names = ("list", "detail", "new", "profile")
+        return {
+            "section": f"{self.noun}-list",
+            "noun": self.noun,
+            "urls": {name: f"{self.noun}-{name}" for name in names},
+        }
+
+    def _render(self, request: PageRequest, name: str, context: dict[str, Any]) -> HttpResponse:
+        return render(request, f"memoryapp/profiles/{name}.html", {**self._context(), **context})
+
+
+def _initial(actor: Actor) -> dict[str, Any]:
+    if actor.profile is None:
+        return {}
+    return {
+        "information": actor.profile.content,
+        "metadata": own_metadata(actor.profile.metadata),
+    }

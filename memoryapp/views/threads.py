@@ -1,0 +1,147 @@
+"""Pages of threads: the list and the thread itself."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods, require_safe
+from oracleagentmemory.errors import ConflictError, InvalidInputError
+
+from memoryapp.forms.memories import ReasonForm
+from memoryapp.forms.threads import (
+    EditThreadForm,
+    NewMessageForm,
+    NewThreadForm,
+    ThreadFilterForm,
+)
+from memoryapp.services import messages as thread_messages
+from memoryapp.services import threads
+from memoryapp.services.lookup import cursors
+from memoryapp.services.metadata import own_metadata
+from memoryapp.views.page import PageRequest, form_page, submitted, way_back
+
+SECTION = {"section": "thread-list"}
+MESSAGES_PER_PAGE = 50
+
+
+@require_safe
+def thread_list(request: PageRequest) -> HttpResponse:
+    """One page of threads by ``?user= agent= since= until= metadata=``."""
+    form = ThreadFilterForm(request.GET)
+    page = _page(request, form)
+    context = {**SECTION, "form": form, "page": page}
+    status = 422 if page is None else 200
+    return render(request, "memoryapp/threads/list.html", context, status=status)
+
+
+def _page(request: PageRequest, form: ThreadFilterForm) -> threads.ThreadPage | None:
+    """Return the page, or None when the metadata filter is refused."""
+    if "metadata" in form.errors:
+        return None
+    try:
+        return threads.list_page(request.access, form.filters(), **cursors("thread", request.GET))
+    except InvalidInputError as error:
+        form.add_error("metadata", str(error))
+        return None
+
+
+@require_safe
+def thread_detail(request: PageRequest, thread_id: str) -> HttpResponse:
+    """The messages of a thread, oldest first; the page opens at its end, ``?before=`` goes up."""
+    row = threads.get(request.access, thread_id)
+    return render(request, "memoryapp/threads/detail.html", conversation(request, thread_id, row))
+
+
+def conversation(
+    request: PageRequest, thread_id: str, row: threads.Row, form: NewMessageForm | None = None
+) -> dict[str, object]:
+    """The context of a thread's page."""
+    page = thread_messages.list_page(
+        request.access,
+        thread_id,
+        **cursors("message", request.GET),
+        limit=MESSAGES_PER_PAGE,
+    )
+    return {
+        **SECTION,
+        "row": row,
+        "digest": threads.digest(thread_id),
+        "page": page,
+        "rows": list(reversed(page.rows)),
+        "form": form or NewMessageForm(),
+    }
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def thread_new(request: PageRequest) -> HttpResponse:
+    """Create a thread; ``?user_id=`` fills the form in."""
+    request.access.require_write()
+    form = NewThreadForm(request.POST or None, initial=request.GET.dict())
+    if request.method == "POST":
+        new_id = submitted(form, lambda data: threads.create(request.access, **data))
+        if new_id is not None:
+            messages.success(request, "Thread created.")
+            return redirect("thread-detail", new_id)
+    return form_page(request, "memoryapp/threads/new.html", SECTION, form)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def thread_edit(request: PageRequest, thread_id: str) -> HttpResponse:
+    """Edit a thread's metadata; 409 when somebody else was faster."""
+    request.access.require_write()
+    row = threads.get(request.access, thread_id)
+    initial = {"metadata": own_metadata(row.record.metadata), "fingerprint": row.fingerprint}
+    form = EditThreadForm(request.POST or None, initial=initial)
+    context = {**SECTION, "row": row}
+    if request.method == "POST":
+        try:
+            changed = submitted(
+                form,
+                lambda data: threads.update(
+                    request.access,
+                    thread_id,
+                    data["metadata"],
+                    if_fingerprint=data["fingerprint"],
+                    reason=data["reason"],
+                ),
+            )
+        except ConflictError:
+            theirs = threads.get(request.access, thread_id)
+            mine = EditThreadForm({**request.POST.dict(), "fingerprint": theirs.fingerprint})
+            context = {**SECTION, "row": theirs, "theirs": theirs, "form": mine}
+            return render(request, "memoryapp/threads/edit.html", context, status=409)
+        if changed is not None:
+            messages.success(request, "Thread saved.")
+            return redirect("thread-detail", thread_id)
+    return form_page(request, "memoryapp/threads/edit.html", context, form)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def thread_delete(request: PageRequest, thread_id: str) -> HttpResponse:
+    """Ask, then delete the thread with all that is in it."""
+    request.access.require_write()
+    row = threads.get(request.access, thread_id)
+    form = ReasonForm(request.POST or None, initial={"fingerprint": row.fingerprint})
+    if request.method == "POST" and form.is_valid():
+        threads.delete(
+            request.access,
+            thread_id,
+            if_fingerprint=form.cleaned_data["fingerprint"] or None,
+            reason=form.cleaned_data["reason"],
+        )
+        messages.success(request, "Thread deleted.")
+        return redirect("thread-list")
+    context = {
+        **SECTION,
+        "row": row,
+        "digest": threads.digest(thread_id),
+        "next": way_back(request, "thread-detail", thread_id),
+    }
+    return form_page(request, "memoryapp/threads/delete.html", context, form)
+
+
+def end_of_thread(thread_id: str) -> str:
+    """The address of a thread's newest message."""
+    return reverse("thread-detail", args=(thread_id,)) + "#end"

@@ -1,0 +1,92 @@
+// What plain HTML and htmx cannot do alone: theme switch, keys, focus after a page change, lost network.
+(() => {
+  const root = document.documentElement;
+  const find = (selector) => document.querySelector(selector);
+
+  const isDark = () =>
+    root.dataset.theme
+      ? root.dataset.theme === "dark"
+      : matchMedia("(prefers-color-scheme: dark)").matches;
+
+  const switchTheme = () => {
+    const theme = isDark() ? "light" : "dark";
+    root.dataset.theme = theme;
+    try {
+      localStorage.setItem("theme", theme);
+    } catch {
+      // The choice then lasts until the page is left.
+    }
+  };
+
+  document.addEventListener("click", (event) => {
+    if (event.target.closest("[data-theme-switch]")) switchTheme();
+  });
+
+  // --- keys: "/" finds, "j" and "k" walk the rows, Esc closes the drawer -----------------------
+
+  const walk = (step) => {
+    const rows = [...document.querySelectorAll(".row .txt")];
+    const at = rows.indexOf(document.activeElement);
+    rows[Math.max(0, Math.min(at + step, rows.length - 1))]?.focus();
+  };
+
+  const keys = {
+    "/": () => find("[data-find]")?.focus(),
+    j: () => walk(1),
+    k: () => walk(-1),
+  };
+
+  document.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.key === "Escape") {
+      if (!find("#side:popover-open")) find("[data-close-drawer]")?.click();
+      return;
+    }
+    if (event.target.closest("input, select, textarea, [contenteditable]")) return;
+    if (!keys[event.key] || root.dataset.keys === "off") return;
+    event.preventDefault();
+    keys[event.key]();
+  });
+
+  // --- focus after a page change ---------------------------------------------------------------
+  // A morph keeps what had the focus when it is still there; else the reader is led on.
+
+  let opener = null;
+  let before = null;
+
+  const drawerRecord = () => find("#drawer")?.dataset.record ?? null;
+
+  document.addEventListener("htmx:before:swap", () => {
+    opener = document.activeElement?.closest(".row")?.id ?? opener;
+    before = { path: location.pathname, record: drawerRecord() };
+  });
+
+  const lead = ({ path, record }) => {
+    const active = document.activeElement;
+    const wrong = find("#main [aria-invalid=true]");
+    if (wrong && !active?.closest(".filters")) return wrong.focus();
+    const shown = drawerRecord();
+    if (shown && shown !== record) return find("#drawer h2").focus();
+    const row = opener && document.getElementById(opener);
+    if (record && !shown && row) return row.querySelector(".txt").focus();
+    if (path !== location.pathname || active === document.body) find("#main h1")?.focus();
+  };
+
+  document.addEventListener("htmx:after:swap", () => {
+    if (before) lead(before);
+    before = null;
+  });
+
+  // --- the server cannot be reached ------------------------------------------------------------
+
+  const tell = (text) => {
+    const list = find("#toasts");
+    if (!list) return;
+    const toast = document.createElement("p");
+    toast.className = "toast error";
+    toast.textContent = text;
+    list.append(toast);
+  };
+
+  document.addEventListener("htmx:error", () => tell(root.dataset.offline));
+})();
