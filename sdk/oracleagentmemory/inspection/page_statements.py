@@ -26,6 +26,7 @@ _MAX_WALKS = 32
 # Filters that leave few rows, which are then found by their own index and sorted.
 _NARROW = frozenset({"thread_id", "ids"})
 _SHAPES = 512
+_LIMIT = sa.bindparam("limit", type_=sa.Integer())
 
 
 class PageStatements:
@@ -111,9 +112,6 @@ class PageStatements:
             .order_by(*_ordered(source.order, direction))
             .limit(_LIMIT)
         )
-
-
-_LIMIT = sa.bindparam("limit", type_=sa.Integer())
 
 
 def _walks(criteria: Criteria) -> int:
