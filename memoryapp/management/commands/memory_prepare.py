@@ -11,7 +11,7 @@ from django.db import DatabaseError
 
 from memoryapp.access import Access
 from memoryapp.memory import open_store
-from memoryapp.services import people
+from memoryapp.services import people, threads
 from oracleagentmemory.errors import AgentMemoryError
 
 
@@ -33,12 +33,18 @@ class Command(BaseCommand):
 
     def _begin(self) -> None:
         """The admin comes last: a first start that was interrupted begins again."""
-        if settings.ENVIRONMENT.memory_demo:
+        access = Access.of_command("memory_prepare")
+        if settings.ENVIRONMENT.memory_demo and not has_threads(access):
             call_command("memory_demo", stdout=self.stdout)
-        person, password = people.create_first_admin(Access.of_command("memory_prepare"))
+        person, password = people.create_first_admin(access)
         self.stdout.write(
             "First start. This password is shown once:\n"
             f"    name      {person.get_username()}\n"
             f"    password  {password}"
         )
         self.stdout.flush()
+
+
+def has_threads(access: Access) -> bool:
+    """Whether somebody imported data before the first start; the demo must not mix with it."""
+    return bool(threads.list_page(access, threads.ThreadFilters(), limit=1).rows)
