@@ -132,7 +132,9 @@ class MessageIn(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    role: str = Field(description="`user`, `assistant` or another name; at most 30 bytes.")
+    role: str = Field(
+        min_length=1, description="`user`, `assistant` or another name; at most 30 bytes."
+    )
     content: str
     id: str | None = Field(None, description="In one request either all messages have one or none.")
     timestamp: str | None = Field(None, description="The caller's time, best as ISO 8601.")
