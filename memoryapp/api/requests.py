@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import TypedDict
 
 from django.http import HttpRequest, HttpResponse
 
@@ -19,6 +20,14 @@ class ApiRequest(HttpRequest):
     auth: Access
 
 
+class PageArguments(TypedDict, total=False):
+    """What a service's ``list_page`` takes to choose a page."""
+
+    before: str
+    after: str
+    limit: int
+
+
 def next_cursor(older: str | None) -> str | None:
     """Return the cursor of the next page of a list that runs from new to old."""
     return None if older is None else f"next.{older}"
@@ -29,8 +38,8 @@ def previous_cursor(newer: str | None) -> str | None:
     return None if newer is None else f"previous.{newer}"
 
 
-def page_arguments(cursor: str | None, limit: int) -> dict[str, str | int | None]:
-    """Turn a cursor back into the arguments of a service's ``list_page``.
+def page_arguments(cursor: str | None, limit: int) -> PageArguments:
+    """Turn a cursor back into what a service takes.
 
     Raises: InvalidInputError, if the cursor is none of ours.
     """
@@ -39,7 +48,9 @@ def page_arguments(cursor: str | None, limit: int) -> dict[str, str | int | None
     direction, _, value = cursor.partition(".")
     if not value or direction not in ("next", "previous"):
         raise InvalidInputError("cursor must be `next` or `previous` of an earlier answer")
-    return {"before" if direction == "next" else "after": value, "limit": limit}
+    if direction == "next":
+        return {"before": value, "limit": limit}
+    return {"after": value, "limit": limit}
 
 
 def set_etag(response: HttpResponse, row: Row) -> None:
