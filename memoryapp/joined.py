@@ -22,7 +22,6 @@ from oracleagentmemory.storage.engine import LENDER_OPTION, register_functions
 
 _URLS = {"sqlite": "sqlite://", "oracle": "oracle+oracledb://"}
 _LENT = "_memoryapp_lent"
-_ATOMIC = "memoryapp_atomic"
 
 
 class LentConnection:
@@ -128,6 +127,8 @@ def _lend(django: BaseDatabaseWrapper) -> LentConnection:
 
 def _follow_transactions(engine: sa.Engine, alias: str) -> None:
     """Let the engine's transactions be atomic blocks, and its failures be known to Django."""
+    # Not in connection.info: that is out of reach after a disconnect, when a block must end too.
+    blocks: dict[sa.Connection, Atomic] = {}
 
     @event.listens_for(engine, "begin")
     def begin(connection: sa.Connection) -> None:
@@ -139,24 +140,21 @@ def _follow_transactions(engine: sa.Engine, alias: str) -> None:
         if connection.get_execution_options().get("write"):
             block = transaction.atomic(using=alias)
             block.__enter__()
-            connection.info[_ATOMIC] = block
+            blocks[connection] = block
 
     @event.listens_for(engine, "commit")
     def commit(connection: sa.Connection) -> None:
-        _leave(connection, None)
+        if block := blocks.pop(connection, None):
+            block.__exit__(None, None, None)
 
     @event.listens_for(engine, "rollback")
     def rollback(connection: sa.Connection) -> None:
-        _leave(connection, RuntimeError("the write transaction of the store was rolled back"))
+        if block := blocks.pop(connection, None):
+            error = RuntimeError("the write transaction of the store was rolled back")
+            block.__exit__(RuntimeError, error, None)
 
     @event.listens_for(engine, "handle_error")
     def handle_error(context: sa.engine.ExceptionContext) -> None:
         # Django looks at this flag before it uses the connection for the next request.
         if context.is_disconnect:
             connections[alias].errors_occurred = True
-
-
-def _leave(connection: sa.Connection, error: RuntimeError | None) -> None:
-    block: Atomic | None = connection.info.pop(_ATOMIC, None)
-    if block is not None:
-        block.__exit__(type(error) if error else None, error, None)

@@ -38,8 +38,9 @@ from tests.oracle.replay import (
 )
 from tests.oracle.sqlcheck import SqlChecker
 
-Handler = Callable[[Mapping[str, Any]], Answer]
+Handler = Callable[["Connection", Mapping[str, Any]], Answer]
 _PENDING = "recorder_statement"
+_LOST = {28, 3113, 3114, 3135}
 
 
 @dataclass(frozen=True)
@@ -70,6 +71,8 @@ class Recorder:
         self.must_lock = frozenset(locked)
         #: Tables of which another session holds the rows: FOR UPDATE NOWAIT and waits fail.
         self.busy_tables: set[str] = set()
+        #: Code and text of the error that the next statement meets, once.
+        self.next_error: tuple[int, str] | None = None
         self.statements: list[Recorded] = []
         self._handlers: dict[str, Handler] = {}
         self._lock = threading.Lock()
@@ -93,14 +96,14 @@ class Recorder:
         return Connection(self)
 
     def handle(self, sql: str, handler: Handler) -> None:
-        """Answer exactly this text by calling ``handler`` with its binds."""
+        """Answer exactly this text by calling ``handler`` with the session and the binds."""
         self._handlers[words(sql)] = handler
 
     def answer(self, sql: str, rows: Sequence[tuple[Any, ...]] = ()) -> None:
         """Answer exactly this text with fixed rows."""
         columns = [(f"C{number}", None) for number in range(len(rows[0]) if rows else 0)]
         answer = Answer(columns, [list(rows)])
-        self.handle(sql, lambda _: answer)
+        self.handle(sql, lambda session, binds: answer)
 
     def handler_of(self, sql: str) -> Handler:
         """Return the answer registered for this text.
@@ -122,6 +125,12 @@ _SESSION_ANSWERS: dict[str, list[tuple[Any, ...]]] = {
     "SELECT 1.1 FROM DUAL": [("1.1",)],
     "select sys_context( 'userenv', 'current_schema' ) from dual": [("MEMORY",)],
     "SELECT value FROM v$parameter WHERE name = 'compatible'": [("23.6.0",)],
+    # Django's backend, for each new connection.
+    "ALTER SESSION SET NLS_TERRITORY = 'AMERICA'": [],
+    "ALTER SESSION SET NLS_DATE_FORMAT = 'YYYY-MM-DD HH24:MI:SS'"
+    " NLS_TIMESTAMP_FORMAT = 'YYYY-MM-DD HH24:MI:SS.FF' TIME_ZONE = 'UTC'": [],
+    "SELECT 1 FROM DUAL WHERE DUMMY LIKE TRANSLATE(:arg0 USING NCHAR_CS)"
+    " ESCAPE TRANSLATE('\\' USING NCHAR_CS)": [(1,)],
 }
 
 
@@ -182,16 +191,17 @@ class Connection:
         self._end("ROLLBACK")
 
     def close(self) -> None:
-        self._end("ROLLBACK")
-        self.closed = True
-        if self._sqlite is not None:
-            self._sqlite.close()
-            self._sqlite = None
+        self._die()
 
     def run(self, cursor: Cursor, sql: str, rows: Sequence[Row]) -> Answer:
         """Check and execute one call of a cursor."""
         self._must_be_open()
         self.recorder.record(Recorded(sql, rows, dict(cursor.sizes)))
+        if self.recorder.next_error is not None:
+            (code, text), self.recorder.next_error = self.recorder.next_error, None
+            if code in _LOST:
+                self._die()
+            raise_ora(code, text)
         if cursor.core is None or not _is_query(cursor.core[0]):
             return self._run_text(sql, rows)
         statement, core_rows = cursor.core
@@ -221,16 +231,19 @@ class Connection:
         answer = Answer()
         handler = self.recorder.handler_of(sql)
         for row in rows or [{}]:
-            answer = handler(row)
+            answer = handler(self, row)
         return answer
 
-    def execute_sqlite(self, sql: str, parameters: Any = ()) -> sa.CursorResult[Any]:
+    def execute_sqlite(self, sql: str, parameters: Any = ()) -> None:
         """Run SQLite text inside this session's transaction; for handlers of plain tables."""
         self._begin()
-        result = self._session().exec_driver_sql(sql, parameters)
+        self._session().exec_driver_sql(sql, parameters)
         if self.autocommit:
             self.commit()
-        return result
+
+    def read_sqlite(self, sql: str, parameters: Any = ()) -> list[tuple[Any, ...]]:
+        """Return the rows of SQLite text, as this session sees them."""
+        return [tuple(row) for row in self._session().exec_driver_sql(sql, parameters)]
 
     def _session(self) -> sa.Connection:
         if self._sqlite is None:
@@ -242,6 +255,14 @@ class Connection:
         if not self._open:
             self._session().exec_driver_sql("BEGIN IMMEDIATE")
             self._open = True
+
+    def _die(self) -> None:
+        """End the session; what it had not committed is gone."""
+        self.closed, self._open = True, False
+        self.locks.release()
+        if self._sqlite is not None:
+            self._sqlite.close()
+            self._sqlite = None
 
     def _end(self, word: str) -> None:
         self._must_be_open()

@@ -137,14 +137,23 @@ def _raise_integrity(error: sa.exc.IntegrityError) -> NoReturn:
 def create_tables(engine: sa.Engine, tables: Sequence[sa.Table]) -> None:
     """Create the tables on SQLite, with the byte lengths that Oracle checks by itself."""
     metadata = sa.MetaData()
-    copies = [table.to_metadata(metadata) for table in tables]
-    for table in copies:
-        for column in table.columns:
+    for table in tables:
+        copy = table.to_metadata(metadata)
+        _drop_oracle_only(table.constraints, copy.constraints)
+        _drop_oracle_only(table.indexes, copy.indexes)
+        for column in copy.columns:
             if (limit := getattr(column.type, "length", None)) is not None:
                 size = f"length(CAST({column.name} AS BLOB)) <= {limit}"
-                name = f"{table.name}_{column.name}_{TOO_LONG}"
-                table.append_constraint(sa.CheckConstraint(size, name=name))
+                name = f"{copy.name}_{column.name}_{TOO_LONG}"
+                copy.append_constraint(sa.CheckConstraint(size, name=name))
     metadata.create_all(engine)
+
+
+def _drop_oracle_only(originals: set[Any], copies: set[Any]) -> None:
+    # A copy forgets that its original is made on one database only.
+    names = {part.name for part in originals if part._ddl_if is not None}
+    for part in [part for part in copies if part.name and part.name in names]:
+        copies.remove(part)
 
 
 def sqlite_engine(path: str, register: Any) -> sa.Engine:
