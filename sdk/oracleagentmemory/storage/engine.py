@@ -34,6 +34,7 @@ from oracleagentmemory.storage.types import StoreType
 
 BUSY_TIMEOUT_S = 20.0
 LENDER_OPTION = "oam_lender"
+_BUSY = ("database is locked", "database table is locked", "busy", "ORA-00054", "ORA-00060")
 _Parameters = Mapping[str, Any] | Sequence[Mapping[str, Any]] | None
 
 
@@ -46,6 +47,9 @@ class Lender(Protocol):
     def in_callers_transaction(self) -> bool:
         """Say the same, not counting the block a test case rolls back."""
 
+    def close_thread(self) -> None:
+        """Close what this thread has opened; called on pool threads only."""
+
 
 @dataclass
 class WriteTransaction:
@@ -53,7 +57,9 @@ class WriteTransaction:
 
     connection: sa.Connection
     now: datetime
-    process: str = field(default_factory=lambda: f"{socket.gethostname()[:64]}:{os.getpid()}")
+    process: str = field(default_factory=lambda: f"{_HOST}:{os.getpid()}")
+    #: Numbers of the sequence taken for this transaction and not yet given to a row (SQLite).
+    numbers: Iterator[int] = field(default_factory=lambda: iter(()))
 
     def execute(self, statement: sa.Executable, parameters: _Parameters = None) -> Any:
         """Run a statement; a list of parameters runs it once a row."""
@@ -167,6 +173,7 @@ class StoreEngine:
 
 
 _NOW = sa.select(utc_now())
+_HOST = socket.gethostname()[:64]
 
 
 @contextmanager
@@ -174,11 +181,15 @@ def _translated() -> Iterator[None]:
     """Raise the SDK's errors for a database that is busy, gone or unreadable."""
     try:
         yield
-    except sa.exc.OperationalError as error:
+    except sa.exc.DBAPIError as error:
         cause = str(error.orig)
-        if "locked" in cause or "busy" in cause or "ORA-00054" in cause or "ORA-00060" in cause:
+        if any(sign in cause for sign in _BUSY):
             raise RetryableError("the database is busy with another writer; try again") from error
-        raise StoreUnavailableError(f"the store's database cannot be used: {cause}") from error
+        # python-oracledb reports a lost connection as a plain DatabaseError.
+        gone = isinstance(error, sa.exc.OperationalError | sa.exc.InterfaceError)
+        if gone or error.connection_invalidated:
+            raise StoreUnavailableError(f"the store's database cannot be used: {cause}") from error
+        raise
 
 
 def _listen(engine: sa.Engine) -> None:
