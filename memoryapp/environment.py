@@ -71,6 +71,8 @@ class Environment(BaseSettings):
     memory_var_dir: Path = BASE_DIR / "var"
     #: ``local`` (English, offline, 256 dimensions) or the name of a LiteLLM embedding model.
     memory_embedder: str = Field(default="local", min_length=1)
+    #: Bytes of vectors that web processes and worker keep in memory, all together.
+    memory_vector_cache_bytes: int = Field(default=768 * 1024 * 1024, ge=1024 * 1024)
     #: May the store create its tables? ``require_existing`` when a DBA made them.
     memory_schema_policy: Literal["create_if_necessary", "require_existing"] = "create_if_necessary"
     #: Import the demo dialogues on the first run of an empty store.

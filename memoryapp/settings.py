@@ -64,6 +64,10 @@ DATA_UPLOAD_MAX_MEMORY_SIZE = ENVIRONMENT.memory_max_body_bytes
 
 MEMORY_EMBEDDER = ENVIRONMENT.memory_embedder
 MEMORY_SCHEMA_POLICY = ENVIRONMENT.memory_schema_policy
+# Each web process and the worker keep vectors of their own.
+MEMORY_VECTOR_CACHE_BYTES = ENVIRONMENT.memory_vector_cache_bytes // (
+    ENVIRONMENT.memory_web_processes + 1
+)
 
 INSTALLED_APPS = [
     "memoryapp.apps.MemoryAppConfig",

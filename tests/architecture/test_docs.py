@@ -9,6 +9,7 @@ import pytest
 from django.core.management import get_commands, load_command_class
 
 from memoryapp.environment import Environment
+from oracleagentmemory import errors
 from tests.architecture.sources import ROOT, own_files, read
 
 REQUIREMENTS = Path("docs/requirements.md")
@@ -67,6 +68,19 @@ def test_commands_page_lists_every_command_with_its_options() -> None:
             for option in set(action.option_strings) - shared:
                 if option.startswith("--"):
                     assert option in section, f"{name} {option}"
+
+
+def test_errors_page_lists_every_error_with_its_code_and_built_in() -> None:
+    documented = [
+        (code.strip("`"), name.strip("`"), built_in.strip("`"))
+        for code, name, built_in, _ in table_rows(read(Path("docs/errors.md")))
+    ]
+    expected = []
+    for name in set(errors.__all__) - {"AgentMemoryError"}:
+        error = getattr(errors, name)
+        built_ins = [base.__name__ for base in error.__mro__ if base.__module__ == "builtins"]
+        expected.append((error.code, name, built_ins[0]))
+    assert documented == sorted(expected)
 
 
 def test_changelog_has_a_place_for_the_next_release() -> None:
