@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+import functools
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import sqlalchemy as sa
@@ -15,23 +16,30 @@ from oracleagentmemory.storage.statements import bind
 _FIRST_TEXT_LENGTH = 200
 
 
-class DigestStatements:
-    """Three statements for any number of threads."""
+class Digests:
+    """Reads any number of threads with three statements."""
 
     def __init__(self, sources: Mapping[str, Source]) -> None:
-        self._messages = _tally(sources["message"])
-        self._memories = _tally(sources["memory"])
+        self._sources = sources
+        self._tally = functools.cache(self._tally_statement)
         c = sources["message"].table.c
         numbers = bind("numbers", c.order_seq, expanding=True)
         self._first = sa.select(c.thread_id, c.content).where(c.order_seq.in_(numbers))
 
     def read(
-        self, connection: sa.Connection, thread_ids: Collection[str]
+        self,
+        connection: sa.Connection,
+        thread_ids: Sequence[str],
+        user_ids: frozenset[str] | None,
     ) -> dict[str, ThreadDigest]:
-        """Return a digest for every id; an unknown thread's is empty."""
-        binds = {"thread_ids": sorted(set(thread_ids))}
-        messages = {row[0]: row for row in connection.execute(self._messages, binds)}
-        memories = {row[0]: row for row in connection.execute(self._memories, binds)}
+        """Return a digest for every id; that of an unknown thread is empty."""
+        binds: dict[str, Any] = {"thread_ids": thread_ids}
+        if user_ids is not None:
+            binds["user_ids"] = sorted(user_ids)
+        messages, memories = (
+            {row[0]: row for row in connection.execute(self._tally(kind, user_ids is None), binds)}
+            for kind in ("message", "memory")
+        )
         first = {"numbers": [row[3] for row in messages.values()]}
         texts = {row[0]: message_text(row[1]) for row in connection.execute(self._first, first)}
         return {
@@ -44,15 +52,23 @@ class DigestStatements:
             for thread_id in thread_ids
         }
 
-
-def _tally(source: Source) -> sa.Select[Any]:
-    thread_id, first = source.table.c.thread_id, sa.func.min(source.table.c.order_seq)
-    return (
-        sa.select(thread_id, sa.func.count(), sa.func.max(source.effective_at), first)
-        .select_from(source.noted(source.table))
-        .where(thread_id.in_(bind("thread_ids", thread_id, expanding=True)), *source.visible())
-        .group_by(thread_id)
-    )
+    def _tally_statement(self, kind: str, everybody: bool) -> sa.Select[Any]:
+        """Select thread, number of records, latest effective time and first number."""
+        source = self._sources[kind]
+        c = source.table.c
+        shape = frozenset() if everybody else frozenset({"user_ids"})
+        within = c.thread_id.in_(bind("thread_ids", c.thread_id, expanding=True))
+        return (
+            sa.select(
+                c.thread_id,
+                sa.func.count(),
+                sa.func.max(source.effective_at),
+                sa.func.min(c.order_seq),
+            )
+            .select_from(source.noted(source.table))
+            .where(within, *source.conditions(shape, None, user_by_index=False))
+            .group_by(c.thread_id)
+        )
 
 
 def _number(row: Any) -> int:

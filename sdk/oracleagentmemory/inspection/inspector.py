@@ -14,7 +14,7 @@ from oracleagentmemory.inspection.actor_statements import (
 )
 from oracleagentmemory.inspection.actors import ActorCriteria, Actors
 from oracleagentmemory.inspection.cursors import parse_cursor
-from oracleagentmemory.inspection.digests import DigestStatements
+from oracleagentmemory.inspection.digests import Digests
 from oracleagentmemory.inspection.page_statements import Direction
 from oracleagentmemory.inspection.pages import Pages
 from oracleagentmemory.inspection.results import (
@@ -62,7 +62,7 @@ class StoreInspector:
         self._pages = {kind: Pages(sources[kind]) for kind in ("memory", "message", "thread")}
         self._users = Actors(ActorStatements("user", tables, sources))
         self._agents = Actors(ActorStatements("agent", tables, sources))
-        self._digests = DigestStatements(sources)
+        self._digests = Digests(sources)
         self._statistics = StatisticsStatements(tables, sources)
 
     def page(
@@ -165,17 +165,20 @@ class StoreInspector:
         """Return an agent, or ``None`` when neither a profile nor a visible record has the id."""
         return next(iter(self.agents(ids=[agent_id], user_ids=user_ids, limit=1).actors), None)
 
-    def thread_digests(self, thread_ids: Collection[str]) -> dict[str, ThreadDigest]:
+    def thread_digests(
+        self, thread_ids: Collection[str], *, user_ids: Collection[str] | None = None
+    ) -> dict[str, ThreadDigest]:
         """Return what a list shows of each thread; three statements for any number of them.
 
         Args:
-            thread_ids: Threads that the asking person may see; an unknown one has an empty digest.
+            thread_ids: The threads; the digest of an unknown one is empty.
+            user_ids: The users that the asking person may see; only their records count.
         """
-        wanted = sorted(id_set(thread_ids, "thread_ids") or ())
+        wanted, scope = sorted(id_set(thread_ids, "thread_ids") or ()), id_set(user_ids, "user_ids")
         if not wanted:
             return {}
         with self._store.engine.read() as connection:
-            return self._digests.read(connection, wanted)
+            return self._digests.read(connection, wanted, scope)
 
     def by_day(
         self,
