@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import memoryapp.ids  # noqa: F401  # registers the converter before any route uses it
-
 from django.contrib import admin
 from django.contrib.auth import views as auth_views
 from django.urls import include, path
 
+import memoryapp.ids  # noqa: F401  # registers the converter before any route uses it
 from memoryapp.views import (
     account,
     agents,
@@ -43,6 +42,11 @@ urlpatterns = [
     path("threads/<id:thread_id>/edit/", threads.thread_edit, name="thread-edit"),
     path("threads/<id:thread_id>/delete/", threads.thread_delete, name="thread-delete"),
     path("threads/<id:thread_id>/messages/", messages.message_new, name="message-new"),
+    path(
+        "threads/<id:thread_id>/messages/<id:message_id>/",
+        messages.message_detail,
+        name="message-detail",
+    ),
     path(
         "threads/<id:thread_id>/messages/<id:message_id>/edit/",
         messages.message_edit,

@@ -89,6 +89,40 @@ class MetadataField(forms.CharField):
         return value
 
 
+class LiveIdField(IdField):
+    """An id as a filter: the list follows while it is typed."""
+
+    def __init__(
+        self, *, placeholder: str, attrs: dict[str, str] | None = None, **kwargs: Any
+    ) -> None:
+        given = {"class": "live", "placeholder": placeholder, "autocomplete": "off"}
+        super().__init__(**kwargs, widget=forms.TextInput(attrs=given | (attrs or {})))
+
+
+class PickField(forms.ChoiceField):
+    """A choice as a filter."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        widget = forms.Select(attrs={"class": "pick"})
+        super().__init__(**{"required": False, "widget": widget, **kwargs})
+
+
+class DayField(forms.DateField):
+    """A local day as a filter."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        widget = forms.DateInput(attrs={"type": "date", "class": "pick"}, format="%Y-%m-%d")
+        super().__init__(**{"required": False, "widget": widget, **kwargs})
+
+
+class MetadataFilterField(MetadataField):
+    """A metadata filter on one line."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        attrs = {"placeholder": '{"topic": "travel"}', "class": "mono", "autocomplete": "off"}
+        super().__init__(**{"widget": forms.TextInput(attrs=attrs), **kwargs})
+
+
 def _refuse_constant(name: str) -> None:
     raise ValueError(f"{name} is no JSON number")
 

@@ -7,41 +7,50 @@ from typing import Any, Literal, cast
 from django import forms
 
 from memoryapp.forms.fields import (
+    DayField,
     IdField,
+    LiveIdField,
     LongTextField,
     MetadataField,
+    MetadataFilterField,
     PageForm,
+    PickField,
     end_of,
     start_of,
 )
 from memoryapp.services.memories import MEMORY_TYPES, MemoryFilters
 
 TYPE_CHOICES = [(name, name.capitalize()) for name in MEMORY_TYPES]
-DAY = forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d")
+NARROWING = ("user", "type", "agent", "thread", "since", "until", "metadata")
 STATUS_CHOICES = [("valid", "Valid"), ("invalid", "Invalid"), ("all", "All")]
 
 
 class MemoryFilterForm(PageForm):
     """The filters of the list. An unknown value counts as not given; bad metadata is said."""
 
-    user = IdField(label="User", widget=forms.TextInput(attrs={"placeholder": "Any user"}))
-    type = forms.ChoiceField(
-        label="Type", required=False, choices=[("", "All types"), *TYPE_CHOICES]
-    )
-    agent = IdField(label="Agent", widget=forms.TextInput(attrs={"placeholder": "Any agent"}))
-    thread = IdField(label="Thread", widget=forms.TextInput(attrs={"placeholder": "Any thread"}))
-    since = forms.DateField(label="From", required=False, widget=DAY)
-    until = forms.DateField(label="To", required=False, widget=DAY)
-    metadata = MetadataField(
-        label="Metadata",
-        widget=forms.TextInput(attrs={"placeholder": '{"topic": "travel"}', "class": "mono"}),
-    )
+    user = LiveIdField(label="User", placeholder="Any user", attrs={"data-find": ""})
+    type = PickField(label="Type", choices=[("", "All types"), *TYPE_CHOICES])
+    agent = LiveIdField(label="Agent", placeholder="Any agent")
+    thread = LiveIdField(label="Thread", placeholder="Any thread")
+    since = DayField(label="From")
+    until = DayField(label="To")
+    metadata = MetadataFilterField(label="Metadata")
     status = forms.ChoiceField(required=False, choices=STATUS_CHOICES, widget=forms.HiddenInput)
 
     @property
     def statusvalue(self) -> str:
         """The chosen status; valid memories unless another is asked for."""
         return self.value("status") or "valid"
+
+    @property
+    def is_narrowed(self) -> bool:
+        """Whether a filter other than the usual status is set."""
+        return self.status_value == "invalid" or any(self.value(name) for name in NARROWING)
+
+    @property
+    def is_more_used(self) -> bool:
+        """Whether one of the filters that are folded away is in the address."""
+        return any(name in self.data for name in ("agent", "thread", "since", "until", "metadata"))
 
     def filters(self) -> MemoryFilters:
         """The filters as the service takes them."""

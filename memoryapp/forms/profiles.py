@@ -12,6 +12,7 @@ class ProfileForm(PageForm):
 
     information = LongTextField(label="What is known", max_length=100_000)
     metadata = MetadataField(label="Metadata", help_text="A JSON object, or empty.")
+    fingerprint = forms.CharField(required=False, widget=forms.HiddenInput)
     reason = forms.CharField(
         label="Reason", required=False, max_length=500, help_text="Kept in the audit log."
     )

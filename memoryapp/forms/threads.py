@@ -7,30 +7,39 @@ from typing import Any
 from django import forms
 
 from memoryapp.forms.fields import (
+    DayField,
     IdField,
+    LiveIdField,
     LongTextField,
     MetadataField,
+    MetadataFilterField,
     PageForm,
     end_of,
     start_of,
 )
 from memoryapp.services.threads import ThreadFilters
 
-DAY = forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d")
 REASON = "Kept in the audit log."
 
 
 class ThreadFilterForm(PageForm):
     """The filters of the list. An unknown value counts as not given; bad metadata is said."""
 
-    user = IdField(label="User", widget=forms.TextInput(attrs={"placeholder": "Any user"}))
-    agent = IdField(label="Agent", widget=forms.TextInput(attrs={"placeholder": "Any agent"}))
-    since = forms.DateField(label="From", required=False, widget=DAY)
-    until = forms.DateField(label="To", required=False, widget=DAY)
-    metadata = MetadataField(
-        label="Metadata",
-        widget=forms.TextInput(attrs={"placeholder": '{"topic": "travel"}', "class": "mono"}),
-    )
+    user = LiveIdField(label="User", placeholder="Any user", attrs={"data-find": ""})
+    agent = LiveIdField(label="Agent", placeholder="Any agent")
+    since = DayField(label="From")
+    until = DayField(label="To")
+    metadata = MetadataFilterField(label="Metadata")
+
+    @property
+    def is_narrowed(self) -> bool:
+        """Whether any filter is set."""
+        return any(self.value(name) for name in self.fields)
+
+    @property
+    def is_more_used(self) -> bool:
+        """Whether one of the filters that are folded away is in the address."""
+        return any(name in self.data for name in ("since", "until", "metadata"))
 
     def filters(self) -> ThreadFilters:
         """The filters as the service takes them."""

@@ -54,6 +54,11 @@ def get(access: Access, thread_id: str, message_id: str) -> Row:
     return row
 
 
+def cursor_after(row: Row, context: int = 25) -> str:
+    """Return a ``before`` whose page holds this message and at most ``context`` later ones."""
+    return str((row.seq or 0) + 1 + context)
+
+
 def text_of(record: MessageRecord) -> str:
     """Return the text of a message; of several parts, each on a line of its own."""
     if isinstance(record.content, str):

@@ -28,6 +28,11 @@ class Overview:
     newest: tuple[Row, ...]
     statistics: Statistics | None
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing to show yet."""
+        return not (self.memories.value or self.messages.value or self.threads.value)
+
 
 def get(access: Access, *, now: datetime, zone: ZoneInfo) -> Overview:
     """Return the overview of the last 30 local days up to ``now``."""

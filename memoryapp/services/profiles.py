@@ -14,6 +14,11 @@ from oracleagentmemory.errors import InvalidInputError
 Noun = Literal["user", "agent"]
 
 
+def fingerprint(noun: Noun, record_id: str) -> str:
+    """Return the state of a stored profile; empty when there is none."""
+    return store().fingerprint(f"{noun}_profile", record_id) or ""
+
+
 def put(
     access: Access,
     noun: Noun,

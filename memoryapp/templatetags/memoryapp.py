@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any
+from urllib.parse import urlencode
 
 from django import template
 from django.forms import BoundField
@@ -16,7 +18,9 @@ from django.utils.safestring import SafeString
 
 from memoryapp.ids import encode_tilde
 from memoryapp.models import Person
+from memoryapp.services.messages import text_of
 from memoryapp.services.metadata import own_metadata
+from oracleagentmemory.apis.records import MessageRecord, Record
 
 register = template.Library()
 register.filter("own_metadata", own_metadata)
@@ -108,6 +112,31 @@ def _short(local: datetime, now: datetime) -> str:
 
 
 @register.filter
+def local_day(value: datetime) -> str:
+    """The day of a time, in the zone of the person."""
+    local = timezone.localtime(value)
+    return f"{local:%A}, {local.day} {local:%B %Y}"
+
+
+@register.filter
+def message_text(record: MessageRecord) -> str:
+    """The text of a message."""
+    return text_of(record)
+
+
+@register.filter
+def of(mapping: Mapping[str, object], key: str) -> object:
+    """What a mapping holds for a key that is a variable."""
+    return mapping.get(key)
+
+
+@register.simple_tag
+def querystring_of(**parameters: str | None) -> str:
+    """A query string of just these parameters; those without a value are left out."""
+    return urlencode({name: value for name, value in parameters.items() if value is not None})
+
+
+@register.filter
 def as_json(value: object) -> str:
     """A value as indented JSON."""
     return json.dumps(value, ensure_ascii=False, indent=2)
@@ -117,6 +146,32 @@ def as_json(value: object) -> str:
 def percent(fraction: float) -> str:
     """A fraction as a whole percentage, without the sign."""
     return f"{fraction * 100:.0f}"
+
+
+@register.filter
+def svg(number: float) -> str:
+    """A number as SVG reads it, whatever the language."""
+    return f"{number:g}"
+
+
+@register.filter
+def thousands(number: int) -> str:
+    """A whole number in groups of three digits."""
+    return f"{number:,}"
+
+
+@register.filter
+def record_text(record: Record) -> str:
+    """The text of a record of any kind."""
+    return text_of(record) if isinstance(record, MessageRecord) else str(record.content or "")
+
+
+@register.simple_tag
+def record_url(record: Record) -> str:
+    """Where a record is shown: a memory on its page, a message in its thread."""
+    if not isinstance(record, MessageRecord):
+        return reverse("memory-detail", args=(record.id,))
+    return reverse("message-detail", args=(record.thread_id, record.id))
 
 
 @register.inclusion_tag("memoryapp/_field.html")

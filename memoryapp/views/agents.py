@@ -14,6 +14,7 @@ PAGES = ProfilePages(
     list_page=agents.list_page,
     get=agents.get,
     add_profile=agents.add_profile,
+    may_edit=lambda access: access.user_ids is None,
 )
 
 

@@ -5,16 +5,18 @@ from __future__ import annotations
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
-from django.views.decorators.http import require_http_methods
-from oracleagentmemory.errors import ConflictError
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods, require_safe
 
 from memoryapp.forms.memories import ReasonForm
 from memoryapp.forms.threads import EditMessageForm, NewMessageForm
+from memoryapp.ids import encode_tilde
 from memoryapp.services import messages as thread_messages
 from memoryapp.services import threads
 from memoryapp.services.metadata import own_metadata
 from memoryapp.views.page import PageRequest, form_page, submitted
 from memoryapp.views.threads import SECTION, conversation, end_of_thread
+from oracleagentmemory.errors import ConflictError
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -25,14 +27,21 @@ def message_new(request: PageRequest, thread_id: str) -> HttpResponse:
     if request.method != "POST":
         return redirect(end_of_thread(thread_id))
     form = NewMessageForm(request.POST)
-    new_ids = submitted(
-        form, lambda data: thread_messages.add(request.access, thread_id, [data])
-    )
+    new_ids = submitted(form, lambda data: thread_messages.add(request.access, thread_id, [data]))
     if new_ids is None:
         context = conversation(request, thread_id, row, form)
         return render(request, "memoryapp/threads/detail.html", context, status=422)
     messages.success(request, "Message added.")
     return redirect(end_of_thread(thread_id))
+
+
+@require_safe
+def message_detail(request: PageRequest, thread_id: str, message_id: str) -> HttpResponse:
+    """Go to a message within its thread."""
+    row = thread_messages.get(request.access, thread_id, message_id)
+    after_it = thread_messages.cursor_after(row)
+    url = reverse("thread-detail", args=(thread_id,))
+    return redirect(f"{url}?before={after_it}#message-{encode_tilde(message_id)}")
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

@@ -15,11 +15,14 @@ from memoryapp.views.page import PageRequest
 @require_safe
 def overview_page(request: PageRequest) -> HttpResponse:
     """Counts, activity by day, storage and the newest memories."""
-    numbers = overview.get(
-        request.access, now=timezone.now(), zone=timezone.get_current_timezone()
-    )
+    numbers = overview.get(request.access, now=timezone.now(), zone=timezone.get_current_timezone())
     context = {
         "section": "overview",
+        "zone": timezone.get_current_timezone_name(),
+        "last_week": {
+            "memories": sum(day.count for day in numbers.memories_by_day[-7:]),
+            "messages": sum(day.count for day in numbers.messages_by_day[-7:]),
+        },
         "overview": numbers,
         "memory_chart": charts.by_day(numbers.memories_by_day),
         "message_chart": charts.by_day(numbers.messages_by_day),

@@ -5,19 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
+from urllib.parse import urlencode
 
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
-from oracleagentmemory.errors import NotFoundError
-from oracleagentmemory.inspection import Actor, ActorPage
 
 from memoryapp.access import Access
 from memoryapp.forms.profiles import NewProfileForm, ProfileForm
-from memoryapp.services import memories, threads
+from memoryapp.services import memories, profiles, threads
 from memoryapp.services.lookup import cursors
 from memoryapp.services.metadata import own_metadata
 from memoryapp.views.page import PageRequest, form_page, submitted
+from oracleagentmemory.errors import ConflictError, NotFoundError
+from oracleagentmemory.inspection import Actor, ActorPage
 
 SHOWN = 10
 
@@ -30,17 +31,21 @@ class ProfilePages:
     list_page: Callable[..., ActorPage]
     get: Callable[[Access, str], Actor]
     add_profile: Callable[..., None]
+    may_edit: Callable[[Access], bool]
 
     def list(self, request: PageRequest) -> HttpResponse:
         """Every id that a record carries, in the order of ids."""
         page = self.list_page(request.access, **cursors(self.noun, request.GET))
-        return self._render(request, "list", {"page": page})
+        may_add = request.access.may_write and self.may_edit(request.access)
+        return self._render(request, "list", {"page": page, "may_add": may_add})
 
     def detail(self, request: PageRequest, record_id: str) -> HttpResponse:
         """Profile, newest threads and newest memories of one id."""
         scope: dict[str, Any] = {f"{self.noun}_id": record_id}
         context = {
             "actor": self.get(request.access, record_id),
+            "list_query": urlencode({self.noun: record_id}),
+            "may_edit_profile": request.access.may_write and self.may_edit(request.access),
             "threads": threads.list_page(
                 request.access, threads.ThreadFilters(**scope), limit=SHOWN
             ),
@@ -63,13 +68,20 @@ class ProfilePages:
         return form_page(request, "memoryapp/profiles/new.html", self._context(), form)
 
     def profile(self, request: PageRequest, record_id: str) -> HttpResponse:
-        """Add or edit the profile of an id."""
+        """Add or edit the profile of an id; 409 when somebody else was faster."""
         request.access.require_write()
         actor = self.get(request.access, record_id)
-        form = ProfileForm(request.POST or None, initial=_initial(actor))
-        if request.method == "POST" and self._stored(request, form, record_id):
-            return redirect(f"{self.noun}-detail", record_id)
+        form = ProfileForm(request.POST or None, initial=self._initial(actor))
         context = {**self._context(), "actor": actor}
+        try:
+            if request.method == "POST" and self._stored(request, form, record_id):
+                return redirect(f"{self.noun}-detail", record_id)
+        except ConflictError:
+            theirs = self.get(request.access, record_id)
+            stored = profiles.fingerprint(self.noun, record_id)
+            mine = ProfileForm({**request.POST.dict(), "fingerprint": stored})
+            context |= {"actor": theirs, "theirs": theirs.profile, "form": mine}
+            return render(request, "memoryapp/profiles/edit.html", context, status=409)
         return form_page(request, "memoryapp/profiles/edit.html", context, form)
 
     def _has_profile(self, request: PageRequest, record_id: str) -> bool:
@@ -85,6 +97,7 @@ class ProfilePages:
                 record_id,
                 data["information"],
                 metadata=data["metadata"],
+                if_fingerprint=data["fingerprint"] or None,
                 reason=data["reason"],
             )
             return True
@@ -93,6 +106,15 @@ class ProfilePages:
         if stored:
             messages.success(request, "Profile saved.")
         return stored
+
+    def _initial(self, actor: Actor) -> dict[str, Any]:
+        if actor.profile is None:
+            return {}
+        return {
+            "information": actor.profile.content,
+            "metadata": own_metadata(actor.profile.metadata),
+            "fingerprint": profiles.fingerprint(self.noun, actor.id),
+        }
 
     def _context(self) -> dict[str, Any]:
         names = ("list", "detail", "new", "profile")
@@ -104,12 +126,3 @@ class ProfilePages:
 
     def _render(self, request: PageRequest, name: str, context: dict[str, Any]) -> HttpResponse:
         return render(request, f"memoryapp/profiles/{name}.html", {**self._context(), **context})
-
-
-def _initial(actor: Actor) -> dict[str, Any]:
-    if actor.profile is None:
-        return {}
-    return {
-        "information": actor.profile.content,
-        "metadata": own_metadata(actor.profile.metadata),
-    }

@@ -7,12 +7,12 @@ import time
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
-from oracleagentmemory.errors import AccessDeniedError, InvalidInputError
-from oracleagentmemory.inspection import ANY
 
 from memoryapp.forms.search import SearchForm
 from memoryapp.services import search
 from memoryapp.views.page import PageRequest
+from oracleagentmemory.errors import AccessDeniedError, InvalidInputError
+from oracleagentmemory.inspection import ANY
 
 SECTION = {"section": "search"}
 

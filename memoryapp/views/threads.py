@@ -7,7 +7,6 @@ from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_safe
-from oracleagentmemory.errors import ConflictError, InvalidInputError
 
 from memoryapp.forms.memories import ReasonForm
 from memoryapp.forms.threads import (
@@ -21,6 +20,7 @@ from memoryapp.services import threads
 from memoryapp.services.lookup import cursors
 from memoryapp.services.metadata import own_metadata
 from memoryapp.views.page import PageRequest, form_page, submitted, way_back
+from oracleagentmemory.errors import ConflictError, InvalidInputError
 
 SECTION = {"section": "thread-list"}
 MESSAGES_PER_PAGE = 50

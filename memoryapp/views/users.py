@@ -14,6 +14,7 @@ PAGES = ProfilePages(
     list_page=users.list_page,
     get=users.get,
     add_profile=users.add_profile,
+    may_edit=lambda access: True,
 )
 
 

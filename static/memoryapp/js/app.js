@@ -48,6 +48,16 @@
     keys[event.key]();
   });
 
+  // --- short addresses: what is empty and folded away need not be said --------------------------
+
+  document.addEventListener("htmx:config:request", (event) => {
+    const { request, sourceElement: form } = event.detail.ctx;
+    if (request.method !== "GET" || form.tagName !== "FORM") return;
+    for (const field of form.elements) {
+      if (field.value === "" && !field.closest("details[open]")) request.body.delete(field.name);
+    }
+  });
+
   // --- focus after a page change ---------------------------------------------------------------
   // A morph keeps what had the focus when it is still there; else the reader is led on.
 
