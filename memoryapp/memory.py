@@ -6,17 +6,18 @@ import functools
 from typing import TYPE_CHECKING
 
 from django.conf import settings
+
+from memoryapp.joined import joined_engine
 from oracleagentmemory.core import OracleAgentMemory, OracleDBMemoryStore, SQLiteMemoryStore
 from oracleagentmemory.core.dbschemapolicy import SchemaPolicy
 from oracleagentmemory.core.embedders import Embedder, LocalEmbedder
 from oracleagentmemory.core.extractors import MemoryExtractionConfig
 from oracleagentmemory.inspection import StoreInspector
 
-from memoryapp.joined import joined_engine
-
 if TYPE_CHECKING:
-    from oracleagentmemory.apis.embedders import IEmbedder
     from oracleagentmemory.core.sqlmemorystore import SQLMemoryStore
+
+    from oracleagentmemory.apis.embedders import IEmbedder
 
 
 @functools.cache
@@ -25,7 +26,10 @@ def store() -> SQLMemoryStore:
     engine = joined_engine("default")
     build = SQLiteMemoryStore if engine.dialect.name == "sqlite" else OracleDBMemoryStore
     policy = SchemaPolicy(settings.MEMORY_SCHEMA_POLICY)
-    return build(engine=engine, embedder=_embedder(), schema_policy=policy)
+    built = build(engine=engine, embedder=_embedder(), schema_policy=policy)
+    if isinstance(built, SQLiteMemoryStore):
+        built.vector_cache.budget_bytes = settings.MEMORY_VECTOR_CACHE_BYTES
+    return built
 
 
 @functools.cache

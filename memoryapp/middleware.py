@@ -65,7 +65,8 @@ class PersonMiddleware:
             return self.get_response(request)
         request.access = Access.of_person(person)  # type: ignore[attr-defined]
         zone = zoneinfo.ZoneInfo(person.time_zone or settings.TIME_ZONE)
-        with timezone.override(zone), translation.override(person.language or settings.LANGUAGE_CODE):
+        language = person.language or settings.LANGUAGE_CODE
+        with timezone.override(zone), translation.override(language):
             return self.get_response(request)
 
 

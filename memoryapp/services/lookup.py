@@ -29,10 +29,11 @@ def writable_row(access: Access, kind: Kind, record_id: str) -> Row:
     return row
 
 
-def cursors(kind: Kind, parameters: Mapping[str, str]) -> dict[str, str]:
+def cursors(kind: Kind | Literal["user", "agent"], parameters: Mapping[str, str]) -> dict[str, str]:
     """Return ``before`` or ``after`` of a query string; odd values are as good as none."""
     for name in ("before", "after"):
         value = parameters.get(name, "")
-        if value and is_cursor(kind, value):
+        # Lists of users and agents go by id, and any id is a place in them.
+        if value and (kind in ("user", "agent") or is_cursor(kind, value)):
             return {name: value}
     return {}

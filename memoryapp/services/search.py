@@ -9,10 +9,10 @@ from typing import Any
 from memoryapp.access import Access
 from memoryapp.memory import store
 from memoryapp.services.metadata import checked_filter
+from oracleagentmemory._notset import _NotSetMarker
 from oracleagentmemory.apis.records import Record, RecordStatus
 from oracleagentmemory.errors import AccessDeniedError, InvalidInputError
 from oracleagentmemory.inspection import ANY
-from oracleagentmemory.inspection.selection import MaybeId
 
 RECORD_TYPES = ("memory", "fact", "guideline", "preference", "message")
 MAX_RESULTS = 100
@@ -41,9 +41,9 @@ def search(
     access: Access,
     query: str,
     *,
-    user_id: MaybeId,
-    agent_id: MaybeId = ANY,
-    thread_id: MaybeId = ANY,
+    user_id: str | None | _NotSetMarker,
+    agent_id: str | None | _NotSetMarker = ANY,
+    thread_id: str | None | _NotSetMarker = ANY,
     record_types: Collection[str] | None = None,
     max_results: int = 10,
     metadata_filter: dict[str, Any] | None = None,
@@ -76,7 +76,7 @@ def search(
     ]
 
 
-def _scope(dimension: str, value: MaybeId) -> dict[str, Any]:
+def _scope(dimension: str, value: str | None | _NotSetMarker) -> dict[str, Any]:
     """The store's pair of arguments: ANY leaves the dimension free."""
     if value is ANY:
         return {f"exact_{dimension}_match": False}

@@ -66,7 +66,9 @@ def list_page(
     page = inspector().page("thread", **arguments, before=before, after=after, limit=limit)
     return ThreadPage(
         rows=page.rows,
-        digests=inspector().thread_digests([row.record.id for row in page.rows]),
+        digests=inspector().thread_digests(
+            [row.record.id for row in page.rows], user_ids=access.user_ids
+        ),
         older=page.older,
         newer=page.newer,
         count=inspector().count("thread", **arguments),
@@ -78,9 +80,9 @@ def get(access: Access, thread_id: str) -> Row:
     return visible_row(access, "thread", thread_id)
 
 
-def digest(thread_id: str) -> ThreadDigest:
-    """Return how much is in a thread."""
-    return inspector().thread_digests([thread_id])[thread_id]
+def digest(access: Access, thread_id: str) -> ThreadDigest:
+    """Return how much of a thread the caller may see."""
+    return inspector().thread_digests([thread_id], user_ids=access.user_ids)[thread_id]
 
 
 def handle(thread_id: str) -> OracleThread:
@@ -138,7 +140,7 @@ def delete(
 ) -> None:
     """Delete a thread with its messages, memories and retrieval rows."""
     writable_row(access, "thread", thread_id)
-    held = digest(thread_id)
+    held = digest(access, thread_id)
     detail = {"messages": held.message_count, "memories": held.memory_count}
     prepared = store().prepare_delete_thread(thread_id, if_fingerprint=if_fingerprint)
     apply_delete(access, "thread", thread_id, prepared, reason=reason, detail=detail)

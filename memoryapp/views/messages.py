@@ -15,7 +15,7 @@ from memoryapp.services import messages as thread_messages
 from memoryapp.services import threads
 from memoryapp.services.metadata import own_metadata
 from memoryapp.views.page import PageRequest, form_page, submitted
-from memoryapp.views.threads import SECTION, conversation, end_of_thread
+from memoryapp.views.threads import SECTION, thread_context, end_of_thread
 from oracleagentmemory.errors import ConflictError
 
 
@@ -29,7 +29,7 @@ def message_new(request: PageRequest, thread_id: str) -> HttpResponse:
     form = NewMessageForm(request.POST)
     new_ids = submitted(form, lambda data: thread_messages.add(request.access, thread_id, [data]))
     if new_ids is None:
-        context = conversation(request, thread_id, row, form)
+        context = thread_context(request, thread_id, row, form)
         return render(request, "memoryapp/threads/detail.html", context, status=422)
     messages.success(request, "Message added.")
     return redirect(end_of_thread(thread_id))

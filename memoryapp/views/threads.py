@@ -51,10 +51,10 @@ def _page(request: PageRequest, form: ThreadFilterForm) -> threads.ThreadPage | 
 def thread_detail(request: PageRequest, thread_id: str) -> HttpResponse:
     """The messages of a thread, oldest first; the page opens at its end, ``?before=`` goes up."""
     row = threads.get(request.access, thread_id)
-    return render(request, "memoryapp/threads/detail.html", conversation(request, thread_id, row))
+    return render(request, "memoryapp/threads/detail.html", thread_context(request, thread_id, row))
 
 
-def conversation(
+def thread_context(
     request: PageRequest, thread_id: str, row: threads.Row, form: NewMessageForm | None = None
 ) -> dict[str, object]:
     """The context of a thread's page."""
@@ -67,7 +67,7 @@ def conversation(
     return {
         **SECTION,
         "row": row,
-        "digest": threads.digest(thread_id),
+        "digest": threads.digest(request.access, thread_id),
         "page": page,
         "rows": list(reversed(page.rows)),
         "form": form or NewMessageForm(),
@@ -136,7 +136,7 @@ def thread_delete(request: PageRequest, thread_id: str) -> HttpResponse:
     context = {
         **SECTION,
         "row": row,
-        "digest": threads.digest(thread_id),
+        "digest": threads.digest(request.access, thread_id),
         "next": way_back(request, "thread-detail", thread_id),
     }
     return form_page(request, "memoryapp/threads/delete.html", context, form)
