@@ -40,8 +40,9 @@ class Digests:
             {row[0]: row for row in connection.execute(self._tally(kind, user_ids is None), binds)}
             for kind in ("message", "memory")
         )
-        first = {"numbers": [row[3] for row in messages.values()]}
-        texts = {row[0]: message_text(row[1]) for row in connection.execute(self._first, first)}
+        numbers = [row[3] for row in messages.values()]
+        firsts = connection.execute(self._first, {"numbers": numbers}) if numbers else ()
+        texts = {row[0]: message_text(row[1]) for row in firsts}
         return {
             thread_id: ThreadDigest(
                 message_count=_number(messages.get(thread_id)),

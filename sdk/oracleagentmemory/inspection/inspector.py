@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from oracleagentmemory.core.oraclememorystore import SQLMemoryStore
 
 MAX_PAGE = 1_000
-_EMPTY = Page(rows=[], older=None, newer=None)
+_EMPTY_DIGEST = ThreadDigest(message_count=0, memory_count=0, first_text="", last_effective_at=None)
 
 
 class StoreInspector:
@@ -94,7 +94,7 @@ class StoreInspector:
             parse_cursor(kind, cursor)
             direction = "newer" if before is None else "older"
         if criteria.nothing:
-            return _EMPTY
+            return Page(rows=[], older=None, newer=None)
         with self._store.engine.read() as connection:
             return pages.page(connection, criteria, direction, cursor, limit)
 
@@ -175,8 +175,8 @@ class StoreInspector:
             user_ids: The users that the asking person may see; only their records count.
         """
         wanted, scope = sorted(id_set(thread_ids, "thread_ids") or ()), id_set(user_ids, "user_ids")
-        if not wanted:
-            return {}
+        if not wanted or scope == frozenset():
+            return dict.fromkeys(wanted, _EMPTY_DIGEST)
         with self._store.engine.read() as connection:
             return self._digests.read(connection, wanted, scope)
 
@@ -213,7 +213,7 @@ class StoreInspector:
 
     def statistics(self) -> Statistics:
         """Return the whole store in numbers, whatever a person may see."""
-        config = self._store.config
+        config, file_bytes = self._store.config, self._store.file_bytes()
         with self._store.engine.read() as connection:
             chunks, orphans, vectors = self._statistics.chunks(connection)
             return Statistics(
@@ -226,7 +226,7 @@ class StoreInspector:
                 vectors=vectors,
                 dimension=config.dimension,
                 embedder_id=config.embedder_id,
-                file_bytes=self._store.file_bytes(),
+                file_bytes=file_bytes,
             )
 
     def _of_kind(self, kind: RowKind) -> Pages:
