@@ -41,9 +41,9 @@ def search(
     access: Access,
     query: str,
     *,
-    user_id: str | None | _NotSetMarker,
-    agent_id: str | None | _NotSetMarker = ANY,
-    thread_id: str | None | _NotSetMarker = ANY,
+    user_id: str | _NotSetMarker | None,
+    agent_id: str | _NotSetMarker | None = ANY,
+    thread_id: str | _NotSetMarker | None = ANY,
     record_types: Collection[str] | None = None,
     max_results: int = 10,
     metadata_filter: dict[str, Any] | None = None,
@@ -76,7 +76,7 @@ def search(
     ]
 
 
-def _scope(dimension: str, value: str | None | _NotSetMarker) -> dict[str, Any]:
+def _scope(dimension: str, value: str | _NotSetMarker | None) -> dict[str, Any]:
     """The store's pair of arguments: ANY leaves the dimension free."""
     if value is ANY:
         return {f"exact_{dimension}_match": False}

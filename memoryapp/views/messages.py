@@ -15,7 +15,7 @@ from memoryapp.services import messages as thread_messages
 from memoryapp.services import threads
 from memoryapp.services.metadata import own_metadata
 from memoryapp.views.page import PageRequest, form_page, submitted
-from memoryapp.views.threads import SECTION, thread_context, end_of_thread
+from memoryapp.views.threads import SECTION, end_of_thread, thread_context
 from oracleagentmemory.errors import ConflictError
 
 
