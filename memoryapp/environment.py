@@ -62,7 +62,7 @@ class Environment(BaseSettings):
     django_https: bool = False
     #: Zone for people who have chosen none, as in the IANA time zone database.
     django_time_zone: str = "UTC"
-    #: Language for browsers that ask for none of ours.
+    #: Language for people who have chosen none.
     django_language_code: Literal["en", "ja", "es", "zh-hans"] = "en"
     #: Lowest level that is logged.
     django_log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
