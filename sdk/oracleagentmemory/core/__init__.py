@@ -20,6 +20,7 @@ from oracleagentmemory.core.extractors.memoryextractionconfig import (
     MemoryLinkExtractionMode,
 )
 from oracleagentmemory.core.imageinputlimitconfig import ImageInputLimitConfig
+from oracleagentmemory.core.oracleagentmemory import OracleAgentMemory
 from oracleagentmemory.core.retention import MemoryRetentionConfig
 from oracleagentmemory.core.searchconfig import (
     MemorySearchConfig,
@@ -33,6 +34,7 @@ from oracleagentmemory.core.searchresult import (
     SearchResultFormatConfig,
 )
 from oracleagentmemory.core.summary import OracleSummary
+from oracleagentmemory.core.thread import OracleThread
 
 __all__ = [
     "BackgroundExtractionQueueFullBehavior",
@@ -46,10 +48,12 @@ __all__ = [
     "MemoryLinkType",
     "MemoryRetentionConfig",
     "MemorySearchConfig",
+    "OracleAgentMemory",
     "OracleContextCard",
     "OracleSearchResult",
     "OracleSearchResultFormatConfig",
     "OracleSummary",
+    "OracleThread",
     "PruningEvaluationMode",
     "PruningMemorySearchConfig",
     "RecordRelation",

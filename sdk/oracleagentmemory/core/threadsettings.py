@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -92,12 +92,13 @@ class SettingsLayer:
         """Whether nothing is given."""
         return not (self.extraction or self.numbers or self.image_limits or self.search_config)
 
-    def written_over(self, runtime_config: Mapping[str, Any]) -> dict[str, Any]:
+    def written_over(self, runtime_config: Mapping[str, Any] | None) -> dict[str, Any]:
         """Return a saved ``runtime_config`` with the settings of this layer written into it."""
-        config = {**runtime_config, **{k: v for k, v in self.numbers.items() if k != _NOT_SAVED}}
+        numbers = {name: value for name, value in self.numbers.items() if name != _NOT_SAVED}
+        config = {**_mapping(runtime_config), **numbers}
         if self.extraction:
             merged = {
-                **_mapping(runtime_config.get("memory_extraction_config")),
+                **_mapping(config.get("memory_extraction_config")),
                 **extraction_to_json(self.extraction),
             }
             cleared = {name for name, value in self.extraction.items() if value is None}
@@ -105,7 +106,7 @@ class SettingsLayer:
                 name: value for name, value in merged.items() if name not in cleared
             }
         if self.image_limits:
-            saved = _mapping(runtime_config.get("image_input_limit_config"))
+            saved = _mapping(config.get("image_input_limit_config"))
             config["image_input_limit_config"] = {**saved, **self.image_limits}
         if self.search_config is not None:
             config["search_config"] = search_config_to_json(self.search_config)
@@ -210,7 +211,3 @@ def _set_fields(config: ImageInputLimitConfig) -> dict[str, object]:
 
 def _mapping(value: object) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
-
-
-#: Rewrites a saved ``runtime_config`` under the write lock.
-ConfigChange = Callable[[Mapping[str, Any]], dict[str, Any]]

@@ -1,0 +1,100 @@
+"""Arguments of ``add_memory`` and ``update_memory``, the same for client and thread."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from oracleagentmemory._notset import NOT_SET_MARKER, Maybe, _NotSetMarker, given
+from oracleagentmemory.apis.records import MEMORY_TYPES, MemoryRecord
+from oracleagentmemory.apis.relations import OPPOSITE_TYPES
+from oracleagentmemory.apis.validation import check_id, check_text
+from oracleagentmemory.errors import (
+    InvalidInputError,
+    NotFoundError,
+    NotYetError,
+    WrongTypeError,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LinkArguments:
+    """The explicit link that a new memory asks for."""
+
+    memory_id_to_link: Maybe[str]
+    link_type: Maybe[str]
+    link_id: Maybe[str]
+    link_timestamp: Maybe[str | None]
+    link_metadata: Maybe[dict[str, Any] | None]
+
+    def refuse(self, find_target: Callable[[str], MemoryRecord | None]) -> None:
+        """Check the arguments; raise when they ask for a link.
+
+        Raises:
+            InvalidInputError: If they are incomplete or the type is unknown.
+            NotFoundError: If ``find_target`` does not find the memory.
+            NotYetError: If they are sound: this version makes no links.
+        """
+        both = (self.memory_id_to_link, self.link_type)
+        details = (self.link_id, self.link_timestamp, self.link_metadata)
+        if all(isinstance(value, _NotSetMarker) for value in (*both, *details)):
+            return
+        if any(isinstance(value, _NotSetMarker) for value in both):
+            raise InvalidInputError("a link needs both memory_id_to_link and link_type")
+        if self.link_type not in OPPOSITE_TYPES:
+            raise InvalidInputError(f"link_type must be one of {', '.join(OPPOSITE_TYPES)}")
+        target = check_id(self.memory_id_to_link, "memory_id_to_link")
+        if find_target(target) is None:
+            raise NotFoundError(f"there is no memory {target!r} to link to")
+        raise NotYetError("links between memories are not supported by this version")
+
+
+def check_memory_type(memory_type: Maybe[str]) -> str:
+    """Return the type of a new memory, ``"memory"`` when it is omitted."""
+    chosen = given(memory_type, "memory")
+    if chosen not in MEMORY_TYPES:
+        raise InvalidInputError(f"memory_type must be one of {', '.join(MEMORY_TYPES)}")
+    return chosen
+
+
+def check_memory_content(content: object) -> str | None:
+    """Return the content of a new memory; ``None`` means what ``metadata["content"]`` says."""
+    return None if content is None else check_text(content, "content")
+
+
+def check_new_content(content: Maybe[str]) -> Maybe[str]:
+    """Return the content of an update when it may replace the stored one."""
+    if content is None:
+        raise InvalidInputError("content must not be None; omit it or use delete_memory()")
+    return content if isinstance(content, _NotSetMarker) else check_text(content, "content")
+
+
+def refuse_unexpected(method_name: str, arguments: dict[str, Any]) -> None:
+    """Raise ``WrongTypeError`` when a method got keywords that it does not know."""
+    if arguments:
+        names = ", ".join(sorted(arguments))
+        raise WrongTypeError(f"{method_name}() got unexpected keyword arguments: {names}")
+
+
+def only_given(**arguments: Any) -> dict[str, Any]:
+    """Return the arguments that were not omitted."""
+    return {name: value for name, value in arguments.items() if value is not NOT_SET_MARKER}
+
+
+def store_options(timestamp: Maybe[str | None], store_kwargs: dict[str, Any]) -> dict[str, Any]:
+    """Return the time of a new memory and the store's own options as arguments of ``add``.
+
+    ``timestamps=``, the old name of ``timestamp=``, is taken with a ``DeprecationWarning``.
+    """
+    if "timestamps" in store_kwargs:
+        if not isinstance(timestamp, _NotSetMarker):
+            raise InvalidInputError("give timestamp or the deprecated timestamps, not both")
+        warnings.warn(
+            "add_memory(timestamps=...) is deprecated; use timestamp=...",
+            DeprecationWarning,
+            stacklevel=4,
+        )
+        return store_kwargs
+    return {**only_given(timestamps=timestamp), **store_kwargs}

@@ -1,0 +1,218 @@
+"""Messages of a thread."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+from oracleagentmemory._notset import NOT_SET_MARKER, Maybe, _NotSetMarker
+from oracleagentmemory.apis.message import Message, TextContent
+from oracleagentmemory.apis.records import MessageRecord, MetadataValue
+from oracleagentmemory.apis.thread import MessageInput
+from oracleagentmemory.apis.ttl import TimeToLiveAnchor
+from oracleagentmemory.apis.validation import check_id
+from oracleagentmemory.core.memoryinput import only_given, refuse_unexpected
+from oracleagentmemory.core.messageinput import check_content, check_messages
+from oracleagentmemory.core.prepared import written
+from oracleagentmemory.core.threadparts.part import ThreadPart
+from oracleagentmemory.errors import InvalidInputError, NotFoundError, WrongTypeError
+from oracleagentmemory.storage.writes import Prepared, prepared_value
+
+#: Messages that get_messages returns when no end is asked for.
+MESSAGE_WINDOW = 100
+
+
+class ThreadMessages(ThreadPart):
+    """Adding, reading, changing and deleting messages."""
+
+    def prepare_add_messages(
+        self,
+        /,
+        messages: Sequence[MessageInput],
+        metadata: Maybe[MetadataValue | list[MetadataValue]] = NOT_SET_MARKER,
+        ttl_days: Maybe[int | list[int | None] | None] = NOT_SET_MARKER,
+        ttl_anchor: Maybe[TimeToLiveAnchor | list[TimeToLiveAnchor]] = NOT_SET_MARKER,
+        **store_kwargs: Any,
+    ) -> Prepared[list[str]]:
+        """Store messages in order, all or none; return their ids.
+
+        The arguments and errors are those of ``IThread.add_messages``. This version extracts no
+        memories from them, which is logged once a client.
+        """
+        self._work.require_open()
+        checked = check_messages(messages, metadata)
+        if not checked.contents:
+            return prepared_value([])
+        if self._settings.extracts:
+            self._work.note_unextracted()
+        prepared = self._store.prepare_add(
+            checked.contents,
+            "message",
+            roles=checked.roles,
+            timestamps=checked.timestamps,
+            metadata=checked.metadata,
+            thread_ids=self._thread_id,
+            user_ids=self._user_id,
+            agent_ids=self._agent_id,
+            **only_given(
+                record_ids=NOT_SET_MARKER if checked.ids is None else checked.ids,
+                ttl_days=ttl_days,
+                ttl_anchor=ttl_anchor,
+            ),
+            **store_kwargs,
+        )
+        return self._with_thread(prepared)
+
+    def prepare_update_message(
+        self,
+        /,
+        message_id: str,
+        content: Maybe[str | list[Mapping[str, Any]]] = NOT_SET_MARKER,
+        metadata: Maybe[MetadataValue] = NOT_SET_MARKER,
+        ttl_days: Maybe[int | None] = NOT_SET_MARKER,
+        ttl_anchor: Maybe[TimeToLiveAnchor] = NOT_SET_MARKER,
+        *,
+        if_fingerprint: str | None = None,
+        **kwargs: Any,
+    ) -> Prepared[str]:
+        """Change a message of this thread; return its id.
+
+        The arguments and errors are those of ``IThread.update_message``. This version does not
+        extract again from the new content.
+
+        Args:
+            if_fingerprint: Change it only while the stored message has this fingerprint.
+
+        Raises:
+            ConflictError: If the stored message has another fingerprint.
+        """
+        refuse_unexpected("update_message", kwargs)
+        changes = only_given(
+            content=content if isinstance(content, _NotSetMarker) else check_content(content),
+            metadata=metadata,
+            ttl_days=ttl_days,
+            ttl_anchor=ttl_anchor,
+        )
+        self._message(message_id)
+        if not changes:
+            return prepared_value(message_id)
+        prepared = self._store.prepare_update(
+            "message",
+            message_id,
+            **changes,
+            if_fingerprint=if_fingerprint,
+            thread_id=self._thread_id,
+            visible_only=True,
+        )
+        return prepared.map(lambda count: self._found(count, message_id))
+
+    def prepare_delete_message(
+        self, message_id: str, *, if_fingerprint: str | None = None
+    ) -> Prepared[int]:
+        """Delete a message of this thread; memories derived from it stay; return 0 or 1.
+
+        Args:
+            if_fingerprint: Delete it only while the stored message has this fingerprint.
+
+        Raises:
+            ConflictError: If the stored message has another fingerprint.
+            TimeoutError: If background work on the thread did not end within 300 seconds; nothing
+                is deleted.
+        """
+        return self._store.prepare_delete(
+            "message",
+            check_id(message_id, "message_id"),
+            if_fingerprint=if_fingerprint,
+            thread_id=self._thread_id,
+            visible_only=True,
+        )
+
+    add_messages = written(prepare_add_messages)
+    update_message = written(prepare_update_message)
+    delete_message = written(prepare_delete_message)
+
+    def get_message(
+        self, message_id: str, *, included_image_ids: Maybe[list[str]] = NOT_SET_MARKER
+    ) -> Message:
+        """Return one message of this thread.
+
+        Args:
+            included_image_ids: Image parts whose bytes are loaded; unknown ids are ignored.
+
+        Raises:
+            KeyError: If this thread has no such message, or it has expired.
+            ValueError: If ``included_image_ids`` is no list.
+        """
+        omitted = included_image_ids is None or isinstance(included_image_ids, _NotSetMarker)
+        if not omitted and not isinstance(included_image_ids, list):
+            raise InvalidInputError("included_image_ids must be a list of image ids")
+        return to_message(self._message(message_id))
+
+    def get_messages(
+        self,
+        *,
+        start: Maybe[int | None] = NOT_SET_MARKER,
+        end: Maybe[int | None] = NOT_SET_MARKER,
+        include_image_bytes: Maybe[bool] = NOT_SET_MARKER,
+    ) -> list[Message]:
+        """Return messages in order: the newest 100 when neither bound is given.
+
+        Args:
+            start: Index of the first, from 0; a negative one counts from the end. Without an end,
+                100 messages from there.
+            end: Index after the last; ``None`` or -1 means to the end, other negative ones count
+                from the end.
+            include_image_bytes: Whether image parts come with their bytes.
+        """
+        for name, bound in (("start", start), ("end", end)):
+            _check_index(bound, name)
+        if isinstance(start, _NotSetMarker) and isinstance(end, _NotSetMarker):
+            records = self._store.list_thread_messages(self._thread_id, last_n=MESSAGE_WINDOW)
+        else:
+            records = self._window(start, end)
+        return [to_message(record) for record in records]
+
+    def _window(self, start: Maybe[int | None], end: Maybe[int | None]) -> list[MessageRecord]:
+        first = 0 if start is None or isinstance(start, _NotSetMarker) else start
+        last = None if end == -1 or isinstance(end, _NotSetMarker) else end
+        if first < 0 or (last is not None and last < 0):
+            size = self._store.count_thread_messages(self._thread_id)
+            first = max(0, first + size) if first < 0 else first
+            last = max(0, last + size) if last is not None and last < 0 else last
+        if isinstance(end, _NotSetMarker):
+            last = first + MESSAGE_WINDOW
+        return self._store.thread_window(self._thread_id, first, last)
+
+    def _message(self, message_id: str) -> MessageRecord:
+        record = self._store.get("message", check_id(message_id, "message_id"))
+        message = cast("MessageRecord | None", record)
+        if message is None or message.thread_id != self._thread_id:
+            raise NotFoundError(f"this thread has no message with the id {message_id!r}")
+        return message
+
+    def _found(self, count: int, message_id: str) -> str:
+        if not count:
+            raise NotFoundError(f"this thread has no message with the id {message_id!r}")
+        return message_id
+
+
+def to_message(record: MessageRecord) -> Message:
+    """Return a stored message as callers see it: one text part is just its text."""
+    content = record.content
+    if not isinstance(content, str):
+        only = content[0] if len(content) == 1 else None
+        content = only.text if isinstance(only, TextContent) else content or ""
+    return Message(
+        role=record.role or "",
+        content=content,
+        timestamp=record.timestamp,
+        metadata=record.metadata,
+        id=record.id,
+    )
+
+
+def _check_index(value: object, what: str) -> None:
+    if value is None or isinstance(value, _NotSetMarker):
+        return
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise WrongTypeError(f"{what} must be an int or None, not {type(value).__name__}")
