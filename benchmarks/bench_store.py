@@ -1,90 +1,106 @@
-"""List pages of a large store: the deepest page must cost what the first one costs."""
+"""Writing with embedding, and pages of a long list: first and deepest."""
 
 from __future__ import annotations
 
-import statistics
+import itertools
 import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from oracleagentmemory.apis.memorystore import PendingRecordBatch
+from benchmarks.floors import primary_key_read, raw_insert, timed
+from benchmarks.texts import messages
 from oracleagentmemory.core import SQLiteMemoryStore
-from oracleagentmemory.inspection import Page, StoreInspector
+from oracleagentmemory.core.embedders import LocalEmbedder
+from oracleagentmemory.inspection import StoreInspector
 
 USERS = 100
-ROUNDS = 40
-LIMIT = 50
+BATCH = 256
+PAGE = 50
 
 
-def run(*, rows: int = 100_000) -> dict[str, object]:
-    """Fill a store with ``rows`` memories of 100 users and read its pages.
+def run(*, added: int = 5_120, listed: int = 100_000) -> dict[str, Any]:
+    """Measure adding `added` messages and paging through `listed`.
 
-    Returns: For everybody's memories and for those of ten visible users, the median times in ms
-        of the first and the deepest page, ``ratio``, the second over the first (median over the
-        rounds, in turns), and ``equal``: both pages hold the rows that belong there.
+    Returns:
+        Rates and medians, floors of the same run, and ratios.
     """
     with tempfile.TemporaryDirectory() as folder:
-        store = SQLiteMemoryStore(Path(folder) / "memory.sqlite3")
-        try:
-            ids = _fill(store, rows)
-            inspector = StoreInspector(store)
-            some = {f"user-{number}" for number in range(10)}
-            theirs = [one for number, one in enumerate(ids) if number % USERS < len(some)]
-            everybody = _measure(inspector, ids)
-            scoped = _measure(inspector, theirs, user_ids=some)
-            count_ms = [_time_ms(lambda: inspector.count("memory")) for _ in range(ROUNDS)]
-        finally:
-            store.close()
-    return {
-        "rows": rows,
-        "everybody": everybody,
-        "ten_users": scoped,
-        "count_ms": round(statistics.median(count_ms), 3),
-    }
+        adding = _adding(Path(folder), added)
+        listing = _listing(Path(folder), listed)
+    ratios = adding.pop("ratios") | listing.pop("ratios")
+    return adding | listing | {"ratios": ratios}
 
 
-def _fill(store: SQLiteMemoryStore, rows: int) -> list[str]:
-    ids: list[str] = []
-    for start in range(0, rows, 1_000):
-        numbers = range(start, min(start + 1_000, rows))
-        batch = PendingRecordBatch(
-            contents=[f"memory number {number} of a long history" for number in numbers],
-            record_type="memory",
-            user_ids=[f"user-{number % USERS}" for number in numbers],
-            metadata=[{"number": number} for number in numbers],
+def checks(results: dict[str, Any]) -> dict[str, bool]:
+    """Return what must hold of the figures."""
+    return {"the deepest page holds the oldest rows": results["deepest_page_is_right"]}
+
+
+def _adding(folder: Path, rows: int) -> dict[str, Any]:
+    store = SQLiteMemoryStore(folder / "added.sqlite3", embedder=LocalEmbedder())
+    texts = messages(rows)
+    try:
+        wall, cpu = time.perf_counter(), time.process_time()
+        for at in range(0, rows, BATCH):
+            part = texts[at : at + BATCH]
+            users = [f"user-{(at + n) % USERS}" for n in range(len(part))]
+            store.add(list(part), "message", user_ids=list(users), roles="user")
+        wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+        text = itertools.cycle(texts)
+        single = timed(
+            lambda: store.add([next(text)], "message", user_ids="user-0", roles="user"), calls=100
         )
-        ids += store.add_batches([batch])
-    return ids
-
-
-def _measure(inspector: StoreInspector, ids: list[str], **scope: Any) -> dict[str, object]:
-    """Time the first and the deepest page in turns; ``ids`` are their rows, oldest first."""
-    above = inspector.record("memory", ids[LIMIT])
-    assert above is not None
-
-    def first() -> Page:
-        return inspector.page("memory", limit=LIMIT, **scope)
-
-    def deepest() -> Page:
-        return inspector.page("memory", before=above.seq, limit=LIMIT, **scope)
-
-    pages = ((first(), ids[-LIMIT:]), (deepest(), ids[:LIMIT]))
-    first_ms, deepest_ms = [], []
-    for _ in range(ROUNDS):
-        first_ms.append(_time_ms(first))
-        deepest_ms.append(_time_ms(deepest))
-    ratios = [deep / top for top, deep in zip(first_ms, deepest_ms, strict=True)]
+    finally:
+        store.close()
+    SQLiteMemoryStore(folder / "raw.sqlite3", embedder=LocalEmbedder()).close()
+    floor = raw_insert(folder / "added.sqlite3", folder / "raw.sqlite3", rows=rows, batch=BATCH)
     return {
-        "equal": all([row.id for row in page.rows] == rows[::-1] for page, rows in pages),
-        "first_ms": round(statistics.median(first_ms), 3),
-        "deepest_ms": round(statistics.median(deepest_ms), 3),
-        "ratio": round(statistics.median(ratios), 2),
+        "added": rows,
+        "batch_add_per_s": round(rows / wall),
+        "batch_add_per_cpu_s": round(rows / cpu),
+        "raw_insert_per_s": round(floor),
+        **single.figures("single_add"),
+        "ratios": {"batch_add_to_raw_insert": round(rows / wall / floor, 3)},
     }
 
 
-def _time_ms(call: Callable[[], object]) -> float:
-    started = time.perf_counter()
-    call()
-    return (time.perf_counter() - started) * 1000
+def _listing(folder: Path, rows: int) -> dict[str, Any]:
+    file = folder / "listed.sqlite3"
+    store = SQLiteMemoryStore(file)
+    try:
+        ids = [f"message-{n}" for n in range(rows)]
+        for at in range(0, rows, BATCH):
+            part = ids[at : at + BATCH]
+            # Lists do not read what is searched, so nothing is indexed.
+            store.add(
+                [f"text of {one}" for one in part],
+                "message",
+                index_texts=[[] for _ in part],
+                record_ids=list(part),
+                user_ids=[f"user-{(at + n) % USERS}" for n in range(len(part))],
+                roles="user",
+            )
+        inspector = StoreInspector(store)
+        last = inspector.record("message", ids[PAGE])
+        before = None if last is None else last.seq
+
+        def deepest() -> Any:
+            return inspector.page("message", before=before, limit=PAGE)
+
+        pages: dict[str, Callable[[], Any]] = {
+            "first_page": lambda: inspector.page("message", limit=PAGE),
+            "deepest_page": deepest,
+            "user_page": lambda: inspector.page("message", user_id="user-7", limit=PAGE),
+        }
+        timings = {name: timed(call, calls=50) for name, call in pages.items()}
+        right = [row.record.id for row in deepest().rows] == ids[PAGE - 1 :: -1]
+    finally:
+        store.close()
+    timings["list_primary_key_read"] = primary_key_read(file, "message", "record_id", ids[-102:])
+    figures: dict[str, Any] = {"listed": rows, "deepest_page_is_right": right}
+    for name, timing in timings.items():
+        figures |= timing.figures(name)
+    depth = timings["deepest_page"].wall_ms / timings["first_page"].wall_ms
+    return figures | {"ratios": {"deepest_to_first_page": round(depth, 2)}}

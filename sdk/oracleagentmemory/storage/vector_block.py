@@ -22,6 +22,8 @@ T = TypeVar("T", bound=Hashable)
 NEVER = np.iinfo(np.int64).max
 #: Python's own memory for a row: its id, its place in the lists and the tokens' wrapper.
 _ROW_OVERHEAD_BYTES = 320
+#: How far the length of a unit vector may be from one in float32.
+_UNIT_ERROR = 2e-6
 
 
 class ChunkRow(NamedTuple):
@@ -44,12 +46,13 @@ class Codes(Generic[T]):
         self.values: list[T] = []
         self._numbers: dict[T, int] = {}
 
-    def number(self, value: T) -> int:
-        """Return the number of a value, a new one when it is met first."""
-        number = self._numbers.setdefault(value, len(self.values))
-        if number == len(self.values):
-            self.values.append(value)
-        return number
+    def numbers(self, values: Sequence[T]) -> list[int]:
+        """Return the numbers of values, new ones for those met first."""
+        for value in dict.fromkeys(values):
+            if value not in self._numbers:
+                self._numbers[value] = len(self.values)
+                self.values.append(value)
+        return [self._numbers[value] for value in values]
 
     def find(self, value: T) -> int:
         """Return the number of a value, -1 when no row has it."""
@@ -91,9 +94,9 @@ class _Columns:
         self.reserve(end)
         vectors = np.frombuffer(b"".join(chunk.vector for chunk in chunks), "<f4")
         self.vectors[start:end] = _unit_rows(vectors.reshape(len(chunks), -1))
-        self.types[start:end] = [self.type_codes.number(c.record_type) for c in chunks]
-        self.agents[start:end] = [self.agent_codes.number(c.agent_id) for c in chunks]
-        self.threads[start:end] = [self.thread_codes.number(c.thread_id) for c in chunks]
+        self.types[start:end] = self.type_codes.numbers([c.record_type for c in chunks])
+        self.agents[start:end] = self.agent_codes.numbers([c.agent_id for c in chunks])
+        self.threads[start:end] = self.thread_codes.numbers([c.thread_id for c in chunks])
         self.invalid[start:end] = [chunk.invalid for chunk in chunks]
         self.expires_at[start:end] = [chunk.expires_at for chunk in chunks]
         self.record_ids.extend(chunk.record_id for chunk in chunks)
@@ -109,10 +112,15 @@ class _Columns:
 
 
 def _unit_rows(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
-    lengths = np.sqrt(np.einsum("ij,ij->i", vectors, vectors, dtype=np.float64))
-    lengths[lengths == 0] = 1  # a zero vector is similar to nothing
-    unit: NDArray[np.float32] = (vectors / lengths[:, None]).astype(np.float32)
-    return unit
+    """Return the rows at length one; a zero row stays, similar to nothing."""
+    lengths = np.sqrt(np.einsum("ij,ij->i", vectors, vectors))
+    odd = np.flatnonzero(np.abs(lengths - 1) > _UNIT_ERROR)
+    if odd.size:
+        vectors = vectors.copy()
+        exact = vectors[odd].astype(np.float64)
+        lengths = np.linalg.norm(exact, axis=1, keepdims=True)
+        vectors[odd] = exact / np.where(lengths == 0, 1, lengths)
+    return vectors
 
 
 def add_token_counts(
@@ -191,8 +199,7 @@ class Block:
             new.token_bytes += len(old.tokens[row] or b"")
             new.rows_of.setdefault(record_id, []).append(place)
         for codes in ("type_codes", "agent_codes", "thread_codes"):
-            for value in getattr(old, codes).values:
-                getattr(new, codes).number(value)
+            getattr(new, codes).numbers(getattr(old, codes).values)
         return dataclasses.replace(self, columns=new, count=len(rows), alive=None)
 
     @property

@@ -11,11 +11,12 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
+from safetensors.numpy import load
+from tokenizers import Tokenizer
+
 from oracleagentmemory.apis.embedders.embedder import IEmbedder
 from oracleagentmemory.apis.validation import check_text
 from oracleagentmemory.errors import StateError, WrongTypeError
-from safetensors.numpy import load
-from tokenizers import Tokenizer
 
 __all__ = ["LocalEmbedder"]
 
