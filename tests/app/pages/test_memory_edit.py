@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from django.test import Client
 
-from memoryapp.models import AuditEntry, Revision
+from memoryapp.models import Revision
 from memoryapp.services import memories
 from tests.app.pages.conftest import OPERATOR, add_memory, text_of
 from tests.app.tables import nothing_changes
@@ -62,9 +62,7 @@ def test_a_foreign_way_back_is_not_taken(client: Client, memory: str, target: st
     assert client.post(URL, sent).url == "/memories/mem-1/"
 
 
-def test_a_conflict_shows_both_and_the_second_save_overwrites(
-    client: Client, memory: str
-) -> None:
+def test_a_conflict_shows_both_and_the_second_save_overwrites(client: Client, memory: str) -> None:
     stale = state()
     memories.update(OPERATOR, "mem-1", content="theirs")
     with nothing_changes():

@@ -95,9 +95,7 @@ def test_pages_walk_down_and_up_without_gaps(client: Client) -> None:
     assert [row.record.content for row in up.rows] == newest_first[50:100]
 
 
-def test_a_limited_person_sees_and_counts_only_their_users(
-    limited: Client, several: None
-) -> None:
+def test_a_limited_person_sees_and_counts_only_their_users(limited: Client, several: None) -> None:
     assert shown(limited) == ["two", "one"]
     assert shown(limited, user="bob") == []
     page = text_of(limited.get("/memories/"))

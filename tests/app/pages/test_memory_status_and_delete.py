@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 from django.test import Client
-from oracleagentmemory.errors import NotFoundError
 
 from memoryapp.models import AuditEntry, Revision
 from memoryapp.services import memories, search
+from oracleagentmemory.errors import NotFoundError
 from tests.app.pages.conftest import OPERATOR, text_of
 from tests.app.tables import nothing_changes
 

@@ -1,0 +1,115 @@
+"""Text of users and models is hostile, and their ids are anything."""
+
+from __future__ import annotations
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from memoryapp.services import agents, memories, messages, threads, users
+from tests.app.pages.conftest import OPERATOR, text_of
+from tests.app.test_ids import NASTY
+
+pytestmark = pytest.mark.django_db
+
+HOSTILE = "<img src=x onerror=alert(1)>"
+BREAKERS = [HOSTILE, '"><script>alert(1)</script>', "{{ 7|add:7 }}", "'; DROP TABLE memory; --"]
+
+
+def fill(text: str) -> None:
+    """Put a text into every field that a caller writes."""
+    short = text[:30]
+    users.add_profile(OPERATOR, text, text, metadata={text: text})
+    agents.add_profile(OPERATOR, text, text, metadata={text: text})
+    threads.create(OPERATOR, thread_id=text, user_id=text, agent_id=text, metadata={text: [text]})
+    messages.add(
+        OPERATOR,
+        text,
+        [{"role": short, "content": text, "id": text, "metadata": {text: text}}],
+    )
+    memories.add(
+        OPERATOR,
+        content=text,
+        memory_id=text,
+        user_id=text,
+        agent_id=text,
+        thread_id=text,
+        metadata={text: {text: text}},
+        timestamp=text[:60],
+    )
+
+
+def addresses(text: str) -> list[str]:
+    """Every page that shows one of the records, and every list."""
+    pages = [
+        reverse(name, args=(text,))
+        for name in (
+            "memory-detail",
+            "memory-edit",
+            "memory-delete",
+            "thread-detail",
+            "thread-edit",
+            "thread-delete",
+            "user-detail",
+            "user-profile",
+            "agent-detail",
+            "agent-profile",
+        )
+    ]
+    pages += [reverse(name, args=(text, text)) for name in ("message-edit", "message-delete")]
+    lists = ("overview", "memory-list", "thread-list", "user-list", "agent-list")
+    return pages + [reverse(name) for name in lists]
+
+
+@pytest.mark.parametrize("text", BREAKERS)
+def test_hostile_text_in_every_field_comes_out_as_text(client: Client, text: str) -> None:
+    fill(text)
+    for url in addresses(text):
+        page = text_of(client.get(url))
+        assert "<img src=x" not in page, url
+        assert "<script>alert" not in page, url
+    opened = client.get("/memories/", {"m": text, "user": text, "agent": text, "thread": text})
+    found = client.get("/search/", {"q": text, "user": text})
+    for response in (opened, found):
+        assert response.status_code == 200
+        assert "<img src=x" not in text_of(response)
+        assert "<script>alert" not in text_of(response)
+    assert opened.context["drawer"].record.content == text
+
+
+@pytest.mark.parametrize("record_id", NASTY)
+def test_a_nasty_id_has_all_its_pages(client: Client, record_id: str) -> None:
+    fill(record_id)
+    for url in addresses(record_id):
+        response = client.get(url)
+        assert response.status_code == 200, url
+        assert text_of(response).count("<h1") == 1
+    for name, url in {"m": "/memories/", "user": "/threads/", "agent": "/threads/"}.items():
+        response = client.get(url, {name: record_id})
+        assert response.status_code == 200
+        assert [row.record.id for row in response.context["page"].rows] == [record_id]
+    assert client.get("/users/").context["page"].actors[0].id == record_id
+    found = client.get(reverse("message-detail", args=(record_id, record_id)))
+    assert found.status_code == 302
+    assert client.get(found.url.split("#")[0]).status_code == 200
+
+
+@pytest.mark.parametrize("record_id", NASTY)
+def test_a_nasty_id_can_be_changed_and_deleted(client: Client, record_id: str) -> None:
+    fill(record_id)
+    state = memories.get(OPERATOR, record_id).fingerprint
+    edit = reverse("memory-edit", args=(record_id,))
+    assert client.post(edit, {"content": "new", "fingerprint": state}).status_code == 302
+    assert memories.get(OPERATOR, record_id).record.content == "new"
+    message = reverse("message-delete", args=(record_id, record_id))
+    for url in (reverse("memory-delete", args=(record_id,)), message):
+        assert client.post(url).status_code == 302
+        assert client.get(url).status_code == 404
+    assert client.post(reverse("thread-delete", args=(record_id,))).status_code == 302
+    assert client.get(reverse("thread-detail", args=(record_id,))).status_code == 404
+
+
+def test_a_search_result_leads_to_a_nasty_message(client: Client) -> None:
+    fill("a/b c")
+    page = text_of(client.get("/search/", {"q": "a", "user": "a/b c", "types": "message"}))
+    assert reverse("message-detail", args=("a/b c", "a/b c")) in page
