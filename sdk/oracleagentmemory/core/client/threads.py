@@ -265,6 +265,7 @@ class ClientThreads(ClientPart):
         )
 
     delete_thread = written(prepare_delete_thread)
+    delete_thread_async = threaded(delete_thread)
 
     def list_threads(
         self,
