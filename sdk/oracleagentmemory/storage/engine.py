@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import os
 import socket
+import sqlite3
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -34,7 +35,10 @@ from oracleagentmemory.storage.types import StoreType
 
 BUSY_TIMEOUT_S = 20.0
 LENDER_OPTION = "oam_lender"
+#: What SQLite and Oracle say when another transaction is in the way.
 _BUSY = ("database is locked", "database table is locked", "busy", "ORA-00054", "ORA-00060")
+_HOST = socket.gethostname()[:64]
+_NOW = sa.select(utc_now())
 _Parameters = Mapping[str, Any] | Sequence[Mapping[str, Any]] | None
 
 
@@ -172,10 +176,6 @@ class StoreEngine:
             self.engine.dispose()
 
 
-_NOW = sa.select(utc_now())
-_HOST = socket.gethostname()[:64]
-
-
 @contextmanager
 def _translated() -> Iterator[None]:
     """Raise the SDK's errors for a database that is busy, gone or unreadable."""
@@ -185,11 +185,15 @@ def _translated() -> Iterator[None]:
         cause = str(error.orig)
         if any(sign in cause for sign in _BUSY):
             raise RetryableError("the database is busy with another writer; try again") from error
-        # python-oracledb reports a lost connection as a plain DatabaseError.
-        gone = isinstance(error, sa.exc.OperationalError | sa.exc.InterfaceError)
+        # python-oracledb reports a lost connection as a plain DatabaseError, SQLite a file that
+        # is no database.
+        plain = type(error) is sa.exc.DatabaseError
+        gone = plain or isinstance(error, sa.exc.OperationalError | sa.exc.InterfaceError)
         if gone or error.connection_invalidated:
             raise StoreUnavailableError(f"the store's database cannot be used: {cause}") from error
         raise
+    except sqlite3.DatabaseError as error:  # raised while a new connection is set up
+        raise StoreUnavailableError(f"the store's database cannot be used: {error}") from error
 
 
 def _listen(engine: sa.Engine) -> None:
@@ -237,16 +241,70 @@ def own_sqlite_engine(path: str) -> sa.Engine:
     return engine
 
 
-def shared_sqlite_engine(creator: Callable[[], Any]) -> sa.Engine:
+class SharedConnection:
+    """One raw SQLite connection lent to an engine that neither owns nor closes it.
+
+    Only transactions that the engine began are committed or rolled back: the rest are the
+    owner's.
+    """
+
+    def __init__(self, raw: sqlite3.Connection) -> None:
+        self.raw = raw
+        self.writing = False
+
+    def cursor(self, *args: Any, **kwargs: Any) -> sqlite3.Cursor:
+        """Open a cursor that gives plain rows whatever the owner's row factory is."""
+        cursor: sqlite3.Cursor = self.raw.cursor(*args, **kwargs)
+        cursor.row_factory = None
+        return cursor
+
+    def begin(self) -> None:
+        """Start our write transaction."""
+        if self.raw.in_transaction:
+            raise StateError("the connection has an open transaction of its own; end it first")
+        self.raw.execute("BEGIN IMMEDIATE").close()
+        self.writing = True
+
+    def commit(self) -> None:
+        """Commit our write transaction, if one is open."""
+        if self.writing:
+            self.writing = False
+            self.raw.commit()
+
+    def rollback(self) -> None:
+        """Roll our write transaction back, if one is open."""
+        if self.writing:
+            self.writing = False
+            self.raw.rollback()
+
+    def close(self) -> None:
+        """Do nothing: the owner closes."""
+
+    def create_function(self, *args: Any, **kwargs: Any) -> None:
+        """Do nothing: the dialect would register its REGEXP at each checkout."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.raw, name)
+
+
+def shared_sqlite_engine(raw: sqlite3.Connection) -> sa.Engine:
     """Return an engine over one connection that stays open (memory, or a caller's)."""
+    set_pragmas(raw)
+    register_functions(raw)
+    shared = SharedConnection(raw)
     engine = sa.create_engine(
         "sqlite://",
-        creator=creator,
+        creator=lambda: shared,
         hide_parameters=True,
         poolclass=sa.NullPool,
         pool_reset_on_return=None,
     )
-    event.listen(engine, "begin", _begin_sqlite)
+
+    @event.listens_for(engine, "begin")
+    def begin(connection: sa.Connection) -> None:
+        if connection.get_execution_options().get("write"):
+            shared.begin()
+
     return engine
 
 

@@ -1,0 +1,15 @@
+"""The SQL store: all logic once, one mixin a noun; the databases add only what differs."""
+
+from __future__ import annotations
+
+from oracleagentmemory.storage.store.deleting import Deleting
+from oracleagentmemory.storage.store.reading import Reading
+from oracleagentmemory.storage.store.relating import Relating
+from oracleagentmemory.storage.store.searching import Searching
+from oracleagentmemory.storage.store.updating import Updating
+
+__all__ = ["SQLStoreMethods"]
+
+
+class SQLStoreMethods(Updating, Reading, Searching, Deleting, Relating):
+    """Every method of a store over SQLAlchemy Core."""

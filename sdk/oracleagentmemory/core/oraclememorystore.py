@@ -1,0 +1,164 @@
+"""The interface of stores that the client works with."""
+
+from __future__ import annotations
+
+import abc
+import builtins
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeVar
+
+from oracleagentmemory._notset import NOT_SET_MARKER, Maybe, _NotSetMarker
+from oracleagentmemory.apis.memorystore import IMemoryStore, MetadataFilter, PendingRecordBatch
+from oracleagentmemory.apis.records import MemoryRecord, MessageRecord, MetadataValue
+from oracleagentmemory.storage.writes import Prepared
+
+T = TypeVar("T")
+
+
+class OracleMemoryStore(IMemoryStore):
+    """A store whose changes can be prepared first and written later, several at once.
+
+    Each `prepare_x` checks and computes all that `x` needs, without any lock; `write` applies it.
+    `x` itself is `write(prepare_x(...))`.
+    """
+
+    @abc.abstractmethod
+    def write(self, prepared: Prepared[T]) -> T:
+        """Apply a prepared change in a write transaction and return its result."""
+
+    @abc.abstractmethod
+    def write_all(self, prepared: Sequence[Prepared[Any]]) -> builtins.list[Any]:
+        """Apply several prepared changes in one transaction, in order."""
+
+    @abc.abstractmethod
+    def prepare_add(
+        self, contents: Any = NOT_SET_MARKER, record_type: Any = NOT_SET_MARKER, **fields: Any
+    ) -> Prepared[builtins.list[str]]:
+        """Prepare `add`."""
+
+    @abc.abstractmethod
+    def prepare_add_batches(
+        self, batches: Sequence[PendingRecordBatch], **store_kwargs: Any
+    ) -> Prepared[builtins.list[str]]:
+        """Prepare `add_batches`."""
+
+    @abc.abstractmethod
+    def prepare_update(
+        self,
+        record_type: str,
+        record_id: str,
+        *,
+        content: Any = NOT_SET_MARKER,
+        index_text: Any = NOT_SET_MARKER,
+        embedding: Any = NOT_SET_MARKER,
+        metadata: Any = NOT_SET_MARKER,
+        timestamp: Any = NOT_SET_MARKER,
+        ttl_days: Any = NOT_SET_MARKER,
+        ttl_anchor: Any = NOT_SET_MARKER,
+        status: Any = NOT_SET_MARKER,
+        if_fingerprint: str | None = None,
+        thread_id: Maybe[str | None] = NOT_SET_MARKER,
+        visible_only: bool = False,
+    ) -> Prepared[int]:
+        """Prepare `update`, if wanted only for a record of one thread or an unexpired one."""
+
+    @abc.abstractmethod
+    def prepare_delete(
+        self,
+        record_type: str,
+        record_id: str,
+        cascade: bool = False,
+        *,
+        if_fingerprint: str | None = None,
+        thread_id: Maybe[str | None] = NOT_SET_MARKER,
+        visible_only: bool = False,
+    ) -> Prepared[int]:
+        """Prepare `delete`, if wanted only for a record of one thread or an unexpired one."""
+
+    @abc.abstractmethod
+    def prepare_delete_thread(
+        self, thread_id: str, *, if_fingerprint: str | None = None
+    ) -> Prepared[int]:
+        """Prepare `delete_thread`."""
+
+    @abc.abstractmethod
+    def prepare_add_user(
+        self,
+        user_id: Any = NOT_SET_MARKER,
+        information: Any = NOT_SET_MARKER,
+        metadata: Any = NOT_SET_MARKER,
+    ) -> Prepared[str]:
+        """Prepare `add_user`."""
+
+    @abc.abstractmethod
+    def prepare_add_agent(
+        self, agent_id: Any, information: Any, metadata: Any = NOT_SET_MARKER
+    ) -> Prepared[str]:
+        """Prepare `add_agent`."""
+
+    @abc.abstractmethod
+    def prepare_create_thread(
+        self,
+        thread_id: str,
+        *,
+        user_id: str | None,
+        agent_id: str | None,
+        metadata: MetadataValue = None,
+        runtime_config: Mapping[str, Any] | None = None,
+        runtime_state: Mapping[str, Any] | None = None,
+    ) -> Prepared[str]:
+        """Prepare a new thread."""
+
+    @abc.abstractmethod
+    def prepare_update_thread(
+        self,
+        thread_id: str,
+        *,
+        metadata: Any = NOT_SET_MARKER,
+        runtime_config: Any = NOT_SET_MARKER,
+        runtime_state: Any = NOT_SET_MARKER,
+        if_fingerprint: str | None = None,
+    ) -> Prepared[int]:
+        """Prepare a change of a thread."""
+
+    @abc.abstractmethod
+    def get_memory(self, memory_id: str) -> MemoryRecord | None:
+        """Return the memory of any of the four types, None when there is none."""
+
+    @abc.abstractmethod
+    def list_memories(
+        self,
+        limit: Maybe[int | None] = NOT_SET_MARKER,
+        thread_id: Maybe[str | None] = NOT_SET_MARKER,
+        user_id: Maybe[str | None] = NOT_SET_MARKER,
+        agent_id: Maybe[str | None] = NOT_SET_MARKER,
+        metadata_filter: MetadataFilter | _NotSetMarker = NOT_SET_MARKER,
+        record_id: Maybe[str] = NOT_SET_MARKER,
+    ) -> builtins.list[MemoryRecord]:
+        """Return the newest memories of all four types, oldest first."""
+
+    @abc.abstractmethod
+    def thread_window(
+        self, thread_id: str, start: int, end: int | None
+    ) -> builtins.list[MessageRecord]:
+        """Return the visible messages of a thread by their positions."""
+
+    @abc.abstractmethod
+    def count_thread_messages(self, thread_id: str) -> int:
+        """Return how many visible messages a thread has."""
+
+    @abc.abstractmethod
+    def fingerprint(self, record_type: str, record_id: str) -> str | None:
+        """Return what `if_fingerprint=` takes for a record, None when there is none."""
+
+    @abc.abstractmethod
+    def purge_expired(self) -> int:
+        """Delete every expired record; return how many."""
+
+    @abc.abstractmethod
+    def count_expired(self) -> int:
+        """Return how many records `purge_expired` would delete."""
+
+    @abc.abstractmethod
+    def close(self) -> None:
+        """Close what the store has opened."""

@@ -1,0 +1,181 @@
+"""The registry row of a store: what it was created with, read when it is opened."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import sqlalchemy as sa
+
+from oracleagentmemory.errors import (
+    DimensionMismatchError,
+    EmbedderMismatchError,
+    InvalidInputError,
+)
+from oracleagentmemory.storage.layout import SCHEMA_VERSION, ManagedTables
+from oracleagentmemory.storage.retention import Retention
+
+UNPREFIXED_NAME = "__UNPREFIXED_DEFAULT__"
+_STORE_ID = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,15}")
+REEMBED_COMMAND = "manage.py memory_reembed"
+
+
+def check_store_id(memory_store_id: str | None) -> str | None:
+    """Return a store id in its stored, upper-case form.
+
+    Raises:
+        InvalidInputError: If it is not a letter with up to 15 letters, digits or underscores.
+    """
+    if memory_store_id is None:
+        return None
+    if not isinstance(memory_store_id, str) or not _STORE_ID.fullmatch(memory_store_id):
+        raise InvalidInputError(
+            "memory_store_id must be a letter followed by at most 15 letters, digits or "
+            f"underscores, not {memory_store_id!r:.80}"
+        )
+    return memory_store_id.upper()
+
+
+def check_vector_dim(vector_dim: object) -> int | None:
+    """Return a `vector_dim` argument.
+
+    Raises:
+        InvalidInputError: If it is no positive number.
+    """
+    if vector_dim is None:
+        return None
+    if isinstance(vector_dim, bool) or not isinstance(vector_dim, int) or vector_dim < 1:
+        raise InvalidInputError(f"vector_dim must be a positive number, not {vector_dim!r:.80}")
+    return vector_dim
+
+
+def store_name(memory_store_id: str | None) -> str:
+    """Return the name a store has in the registry."""
+    return UNPREFIXED_NAME if memory_store_id is None else memory_store_id
+
+
+def table_prefix(memory_store_id: str | None) -> str:
+    """Return the prefix of a store's tables."""
+    return "" if memory_store_id is None else f"{memory_store_id.lower()}_"
+
+
+@dataclass(frozen=True)
+class StoreConfig:
+    """A registry row.
+
+    Attributes:
+        incarnation: The row's random name, 32 hexadecimal digits.
+        dimension: Numbers per vector; None until the first vector is stored.
+        embedder_id: Name of the embedder the vectors come from; None when it has none.
+        retention: Rules for the life of records.
+        saved: The stored JSON as it is.
+    """
+
+    incarnation: str
+    lifecycle_state: str
+    schema_version: str
+    saved: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def dimension(self) -> int | None:
+        dimension = self.saved.get("embedding_dimension")
+        return None if dimension is None else int(dimension)
+
+    @property
+    def embedder_id(self) -> str | None:
+        embedder_id: str | None = (self.saved.get("embedding") or {}).get("embedder_id")
+        return embedder_id
+
+    @property
+    def retention(self) -> Retention:
+        return Retention.of_saved(self.saved.get("memory_retention_config"))
+
+    @property
+    def indexing_mode(self) -> str:
+        return str(self.saved.get("record_chunks_indexing_mode", "vector"))
+
+    def with_vectors(self, dimension: int, embedder_id: str | None) -> StoreConfig:
+        """Return the row as it is once vectors of a dimension and embedder are stored."""
+        saved = {**self.saved, "embedding_dimension": dimension}
+        if embedder_id is not None:
+            saved["embedding"] = {**(saved.get("embedding") or {}), "embedder_id": embedder_id}
+        return replace(self, saved=saved)
+
+    def with_saved(self, saved: Mapping[str, Any]) -> StoreConfig:
+        """Return the row with another stored JSON."""
+        return replace(self, saved=saved)
+
+    def check_vectors(self, dimension: int, embedder_id: str | None) -> None:
+        """Refuse vectors that cannot be compared with the stored ones.
+
+        Raises:
+            DimensionMismatchError: If they have another dimension.
+            EmbedderMismatchError: If both sides name their embedder and the names differ.
+        """
+        if self.dimension is not None and self.dimension != dimension:
+            raise DimensionMismatchError(
+                f"this store holds vectors of {self.dimension} numbers and the embedder makes "
+                f"{dimension}; use the embedder it was filled with, or run {REEMBED_COMMAND}"
+            )
+        if self.embedder_id and embedder_id and self.embedder_id != embedder_id:
+            raise EmbedderMismatchError(
+                f"this store's vectors were made by {self.embedder_id!r} and the embedder in use "
+                f"is {embedder_id!r}; use the former, or run {REEMBED_COMMAND}"
+            )
+
+
+def new_config(
+    *,
+    dimension: int | None,
+    retention: Retention,
+    indexing_mode: str = "vector",
+    search_index_sync: str | None = None,
+) -> dict[str, Any]:
+    """Return the stored JSON of a new store: the six keys that every reader requires."""
+    return {
+        "description": None,
+        "embedding_dimension": dimension,
+        "memory_retention_config": retention.to_saved(),
+        "record_chunks_indexing_mode": indexing_mode,
+        "search_index_sync": search_index_sync,
+        "vectorizer_config": None,
+    }
+
+
+class Registry:
+    """Reads and writes the registry row of one store."""
+
+    def __init__(self, tables: ManagedTables, name: str, owner: Any) -> None:
+        self.table = tables.stores
+        self.name = name
+        self.owner = owner
+        c = self.table.c
+        self._mine = c.memory_store_name == name
+        self._select = sa.select(
+            c.memory_store_uid, c.lifecycle_state, c.schema_version, c.store_config
+        ).where(self._mine)
+
+    def read(self, connection: sa.Connection, *, locked: bool = False) -> StoreConfig | None:
+        """Return the row, None when the store is not registered."""
+        statement = self._select.with_for_update() if locked else self._select
+        row = connection.execute(statement).first()
+        return None if row is None else StoreConfig(*row)
+
+    def insert(self, connection: sa.Connection, uid: str, saved: Mapping[str, Any]) -> None:
+        """Register a created store."""
+        values = {
+            "memory_store_uid": uid,
+            "owner_id": self.owner,
+            "memory_store_name": self.name,
+            "lifecycle_state": "CREATED",
+            "schema_version": SCHEMA_VERSION,
+            "store_config": dict(saved),
+        }
+        connection.execute(sa.insert(self.table).values(values))
+
+    def save(self, connection: sa.Connection, saved: Mapping[str, Any]) -> None:
+        """Replace the stored configuration."""
+        statement = sa.update(self.table).where(self._mine).values(store_config=dict(saved))
+        connection.execute(statement)

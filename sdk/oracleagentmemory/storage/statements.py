@@ -1,0 +1,137 @@
+"""The statements of a store, each built once: building them per call halves the write speed."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.sql.elements import ColumnElement
+
+from oracleagentmemory.storage.constructs import utc_now
+from oracleagentmemory.storage.extras import ExtraTables
+from oracleagentmemory.storage.kinds import Kind
+from oracleagentmemory.storage.layout import ManagedTables
+
+#: Columns that an update may change, by kind; every update statement sets them all.
+CHANGEABLE = {
+    "message": ("content", "timestamp", "metadata", "expires_at", "status"),
+    "memory": ("content", "timestamp", "metadata", "expires_at", "status"),
+    "profile": ("information", "metadata", "status"),
+    "thread": ("metadata", "runtime_config", "runtime_state"),
+    "thread_summary": ("content", "metadata", "status"),
+}
+
+
+def bind(name: str, like: ColumnElement[Any], **options: Any) -> sa.BindParameter[Any]:
+    """Return a bind parameter with the type of a column."""
+    return sa.bindparam(name, type_=like.type, **options)
+
+
+def not_expired(table: sa.Table) -> ColumnElement[bool]:
+    """Return the condition that hides expired rows."""
+    expires_at = table.c.expires_at
+    return sa.or_(expires_at.is_(None), expires_at > utc_now())
+
+
+class Statements:
+    """Every fixed statement over one store's tables, cached by what it depends on."""
+
+    def __init__(self, tables: ManagedTables, extras: ExtraTables) -> None:
+        self.tables = tables
+        self.extras = extras
+        self.insert = functools.cache(self._insert)
+        self.select_one = functools.cache(self._select_one)
+        self.select_many = functools.cache(self._select_many)
+        self.update = functools.cache(self._update)
+        self.existing = functools.cache(self._existing)
+
+    def _insert(self, table: sa.TableClause) -> sa.Insert:
+        return sa.insert(table)
+
+    def _select_one(
+        self, kind: Kind, *, locked: bool = False, expired: bool = False
+    ) -> sa.Select[Any]:
+        """Select a record by `:id` and, where the kind has types, `:type`."""
+        table = kind.table(self.tables)
+        statement = sa.select(table).where(table.c[kind.key] == bind("id", table.c[kind.key]))
+        if kind.type_column is not None:
+            column = table.c[kind.type_column]
+            statement = statement.where(column == bind("type", column))
+        if kind.expires and not expired:
+            statement = statement.where(not_expired(table))
+        return statement.with_for_update() if locked else statement
+
+    def _select_many(self, kind: Kind) -> sa.Select[Any]:
+        """Select the unexpired records among `:ids`."""
+        table = kind.table(self.tables)
+        key = table.c[kind.key]
+        statement = sa.select(table).where(key.in_(bind("ids", key, expanding=True)))
+        return statement.where(not_expired(table)) if kind.expires else statement
+
+    def _existing(self, kind: Kind, *, locked: bool = False) -> sa.Select[Any]:
+        """Select which of `:ids` exist, expired ones too."""
+        key = kind.table(self.tables).c[kind.key]
+        statement = sa.select(key).where(key.in_(bind("ids", key, expanding=True)))
+        return statement.with_for_update() if locked else statement
+
+    def _update(self, kind: Kind) -> sa.Update:
+        """Set every changeable column of the record `:id_`."""
+        table = kind.table(self.tables)
+        values = {name: bind(name, table.c[name]) for name in CHANGEABLE[kind.name]}
+        key = table.c[kind.key]
+        return sa.update(table).where(key == bind("id_", key)).values(values)
+
+    # -- retrieval rows of one record --------------------------------------------------------
+
+    @functools.cached_property
+    def chunks_of(self) -> sa.Select[Any]:
+        """Select number, text and vector of a record's chunks, in order."""
+        chunks = self.tables.record_chunks.c
+        columns = [chunks.chunk_id, chunks.chunk_seq, chunks.chunk_text]
+        return sa.select(*columns).where(*self._of_source()).order_by(chunks.chunk_seq)
+
+    @functools.cached_property
+    def set_chunk_status(self) -> sa.Update:
+        chunks = self.tables.record_chunks
+        status = bind("new_status", chunks.c.status)
+        return sa.update(chunks).where(*self._of_source()).values(status=status)
+
+    @functools.cached_property
+    def set_chunk_vector(self) -> sa.Update:
+        chunks = self.tables.record_chunks
+        vector = bind("vector", chunks.c.embedding)
+        same = chunks.c.chunk_id == bind("id", chunks.c.chunk_id)
+        return sa.update(chunks).where(same).values(embedding=vector)
+
+    def _of_source(self) -> tuple[ColumnElement[bool], ...]:
+        chunks = self.tables.record_chunks.c
+        return (
+            chunks.source_id == bind("source_id", chunks.source_id),
+            chunks.source_record_type == bind("source_type", chunks.source_record_type),
+        )
+
+    # -- SDK-only rows ----------------------------------------------------------------------
+
+    @functools.cached_property
+    def take_numbers(self) -> Any:
+        """Advance the sequence by `:count` and return its last number (SQLite)."""
+        last = self.extras.sequence.c.last
+        count = bind("count", last)
+        return sa.update(self.extras.sequence).values(last=last + count).returning(last)
+
+    @functools.cached_property
+    def update_state(self) -> sa.Update:
+        """Count a record's version up and note what it looks like now."""
+        state = self.extras.record_state
+        names = ("fingerprint", "content_hash", "updated_at", "effective_at")
+        return (
+            sa.update(state)
+            .where(
+                state.c.record_kind == bind("kind", state.c.record_kind),
+                state.c.record_id == bind("id", state.c.record_id),
+            )
+            .values(
+                version=state.c.version + 1, **{name: bind(name, state.c[name]) for name in names}
+            )
+        )

@@ -1,0 +1,464 @@
+"""Adding records, profiles and threads."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice, repeat
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from oracleagentmemory._notset import NOT_SET_MARKER, _NotSetMarker
+from oracleagentmemory.apis.embedders.scoped import ScopedQueryEmbedder
+from oracleagentmemory.apis.memorystore import (
+    PendingRecordBatch,
+    PerBatchEmbeddingsInput,
+    PerBatchIndexTextsInput,
+    PerBatchRecordContentsInput,
+)
+from oracleagentmemory.apis.records import MetadataValue, RecordStatus
+from oracleagentmemory.apis.ttl import TimeToLiveAnchor
+from oracleagentmemory.apis.validation import RESERVED_KEY, check_id, check_json, check_metadata
+from oracleagentmemory.errors import InvalidInputError, WrongTypeError
+from oracleagentmemory.storage.engine import WriteTransaction
+from oracleagentmemory.storage.kinds import SUMMARY, THREAD, Kind
+from oracleagentmemory.storage.rows import content_hash, effective_time, fingerprint
+from oracleagentmemory.storage.store.base import StoreParts
+from oracleagentmemory.storage.store.drafts import Draft, drafts_of
+from oracleagentmemory.storage.store.retrieval_text import RetrievalText, unit_length
+from oracleagentmemory.storage.textsearch import index_text, scope_token
+from oracleagentmemory.storage.writes import Prepared, prepared_value
+
+#: Texts given to the embedder in one call.
+EMBED_BATCH = 256
+
+
+@dataclass(slots=True)
+class ChunkRows:
+    """Ready retrieval rows of one record, one a chunk; None where there are none of a sort."""
+
+    columns: list[dict[str, Any]]
+    scope: str
+    bodies: list[str]
+    vectors: NDArray[np.float32] | None
+    tokens: list[bytes] | None
+
+
+class Adding(StoreParts):
+    """The `add…` methods and their `prepare_…` twins."""
+
+    def add(
+        self,
+        contents: PerBatchRecordContentsInput | _NotSetMarker = NOT_SET_MARKER,
+        record_type: str | _NotSetMarker = NOT_SET_MARKER,
+        index_texts: PerBatchIndexTextsInput | _NotSetMarker = NOT_SET_MARKER,
+        embeddings: PerBatchEmbeddingsInput | _NotSetMarker = NOT_SET_MARKER,
+        record_ids: str | list[str | None] | _NotSetMarker | None = NOT_SET_MARKER,
+        thread_ids: str | list[str | None] | _NotSetMarker | None = NOT_SET_MARKER,
+        user_ids: str | list[str | None] | _NotSetMarker | None = NOT_SET_MARKER,
+        agent_ids: str | list[str | None] | _NotSetMarker | None = NOT_SET_MARKER,
+        roles: str | list[str | None] | _NotSetMarker | None = NOT_SET_MARKER,
+        timestamps: str | list[str | None] | _NotSetMarker | None = NOT_SET_MARKER,
+        metadata: MetadataValue | list[MetadataValue] | _NotSetMarker = NOT_SET_MARKER,
+        ttl_days: int | list[int | None] | _NotSetMarker | None = NOT_SET_MARKER,
+        ttl_anchor: TimeToLiveAnchor | list[TimeToLiveAnchor] | _NotSetMarker = NOT_SET_MARKER,
+        statuses: RecordStatus | list[RecordStatus] | _NotSetMarker = NOT_SET_MARKER,
+        **store_kwargs: Any,
+    ) -> list[str]:
+        """Store records of one type, all or none; scalars apply to every record.
+
+        Args:
+            contents: What is returned, one entry a record. None takes `metadata["content"]`.
+            record_type: `message`, `memory`, `guideline`, `fact`, `preference`, `user_profile`,
+                `agent_profile` or `thread_summary`.
+            index_texts: What is searched instead of the contents; a list holds the chunks.
+            embeddings: Vectors that bypass the embedder, shape (D,) or (chunks, D) a record.
+            record_ids: The caller's ids; generated when omitted.
+            roles: Roles of messages.
+            timestamps: Times of the events, kept as given.
+            ttl_days: Days to live; omitted takes the store's default, None its maximum.
+            ttl_anchor: What the days count from, creation unless given.
+
+        Returns:
+            The ids, in order.
+
+        Raises:
+            InvalidInputError: If an argument cannot be stored, before anything is read.
+            NotFoundError: If a named thread does not exist.
+            DuplicateIdError: If an id is taken.
+        """
+        return self.write(
+            self.prepare_add(
+                contents,
+                record_type,
+                index_texts,
+                embeddings,
+                record_ids,
+                thread_ids,
+                user_ids,
+                agent_ids,
+                roles,
+                timestamps,
+                metadata,
+                ttl_days,
+                ttl_anchor,
+                statuses,
+                **store_kwargs,
+            )
+        )
+
+    def prepare_add(
+        self,
+        contents: Any = NOT_SET_MARKER,
+        record_type: Any = NOT_SET_MARKER,
+        index_texts: Any = NOT_SET_MARKER,
+        embeddings: Any = NOT_SET_MARKER,
+        record_ids: Any = NOT_SET_MARKER,
+        thread_ids: Any = NOT_SET_MARKER,
+        user_ids: Any = NOT_SET_MARKER,
+        agent_ids: Any = NOT_SET_MARKER,
+        roles: Any = NOT_SET_MARKER,
+        timestamps: Any = NOT_SET_MARKER,
+        metadata: Any = NOT_SET_MARKER,
+        ttl_days: Any = NOT_SET_MARKER,
+        ttl_anchor: Any = NOT_SET_MARKER,
+        statuses: Any = NOT_SET_MARKER,
+        **store_kwargs: Any,
+    ) -> Prepared[list[str]]:
+        """Prepare what `add` writes."""
+        if isinstance(contents, _NotSetMarker) or isinstance(record_type, _NotSetMarker):
+            raise InvalidInputError("contents and record_type are required")
+        batch = PendingRecordBatch(
+            contents=contents,
+            record_type=record_type,
+            record_ids=record_ids,
+            index_texts=index_texts,
+            embeddings=embeddings,
+            thread_ids=thread_ids,
+            user_ids=user_ids,
+            agent_ids=agent_ids,
+            roles=roles,
+            timestamps=timestamps,
+            metadata=metadata,
+            ttl_days=ttl_days,
+            ttl_anchor=ttl_anchor,
+            statuses=statuses,
+        )
+        return self.prepare_add_batches([batch], **store_kwargs)
+
+    def add_batches(self, batches: list[PendingRecordBatch], **store_kwargs: Any) -> list[str]:
+        """Store prepared batches, all or none.
+
+        Args:
+            batches: Batches with their own types and fields.
+            store_kwargs: `batch_size`, a positive number of rows per statement.
+
+        Returns:
+            The ids, in the order of batches and rows.
+        """
+        return self.write(self.prepare_add_batches(batches, **store_kwargs))
+
+    def prepare_add_batches(
+        self, batches: Sequence[PendingRecordBatch], **store_kwargs: Any
+    ) -> Prepared[list[str]]:
+        """Prepare what `add_batches` writes."""
+        batch_size = _batch_size(store_kwargs)
+        if not all(isinstance(batch, PendingRecordBatch) for batch in batches):
+            raise InvalidInputError("add_batches takes PendingRecordBatch objects only")
+        drafts = [one for batch in batches for one in drafts_of(batch, self.retention)]
+        if not drafts:
+            return prepared_value([])
+        _refuse_repeated_ids(drafts)
+        chunks = self._prepare_chunks(drafts)
+        slices = [slice(at, at + batch_size) for at in range(0, len(drafts), batch_size)]
+
+        def apply(transaction: WriteTransaction) -> list[str]:
+            self._require_threads(transaction, _thread_ids(drafts))
+            for part in slices:
+                self._insert_drafts(transaction, drafts[part], chunks[part])
+            return [draft.record_id for draft in drafts]
+
+        return Prepared(apply)
+
+    def add_user(
+        self,
+        user_id: str | _NotSetMarker = NOT_SET_MARKER,
+        information: str | _NotSetMarker = NOT_SET_MARKER,
+        metadata: MetadataValue | _NotSetMarker = NOT_SET_MARKER,
+    ) -> str:
+        """Store a user's profile.
+
+        Returns:
+            The user id, which is also the record's id.
+
+        Raises:
+            DuplicateIdError: If a user or an agent with this id has a profile.
+        """
+        return self.write(self.prepare_add_user(user_id, information, metadata))
+
+    def prepare_add_user(
+        self,
+        user_id: Any = NOT_SET_MARKER,
+        information: Any = NOT_SET_MARKER,
+        metadata: Any = NOT_SET_MARKER,
+    ) -> Prepared[str]:
+        """Prepare what `add_user` writes."""
+        return self._prepare_profile("user_profile", user_id, information, metadata)
+
+    def add_agent(
+        self,
+        agent_id: str,
+        information: str,
+        metadata: MetadataValue | _NotSetMarker = NOT_SET_MARKER,
+    ) -> str:
+        """Store an agent's profile; return the agent id, which is also the record's id."""
+        return self.write(self.prepare_add_agent(agent_id, information, metadata))
+
+    def prepare_add_agent(
+        self, agent_id: Any, information: Any, metadata: Any = NOT_SET_MARKER
+    ) -> Prepared[str]:
+        """Prepare what `add_agent` writes."""
+        return self._prepare_profile("agent_profile", agent_id, information, metadata)
+
+    def _prepare_profile(
+        self, record_type: str, actor_id: Any, information: Any, metadata: Any
+    ) -> Prepared[str]:
+        actor = record_type.removesuffix("_profile")
+        if isinstance(actor_id, _NotSetMarker):
+            raise InvalidInputError(f"{actor}_id is required")
+        if isinstance(information, _NotSetMarker) or information is None:
+            raise InvalidInputError("information is required")
+        check_id(actor_id, f"{actor}_id")
+        added = self.prepare_add([information], record_type, record_ids=actor_id, metadata=metadata)
+        return added.map(lambda ids: ids[0])
+
+    def prepare_create_thread(
+        self,
+        thread_id: str,
+        *,
+        user_id: str | None,
+        agent_id: str | None,
+        metadata: MetadataValue = None,
+        runtime_config: Mapping[str, Any] | None = None,
+        runtime_state: Mapping[str, Any] | None = None,
+    ) -> Prepared[str]:
+        """Prepare a new thread with the empty summary that every thread starts with.
+
+        Raises:
+            InvalidInputError: If an id or the metadata cannot be stored.
+        """
+        columns: dict[str, Any] = {
+            "record_id": check_id(thread_id, "thread_id"),
+            "user_id": None if user_id is None else check_id(user_id, "user_id"),
+            "agent_id": None if agent_id is None else check_id(agent_id, "agent_id"),
+            "space_id": None,
+            "metadata": check_metadata(metadata),
+        }
+        check_json(runtime_config, "runtime_config")
+        check_json(runtime_state, "runtime_state")
+        columns |= {"runtime_config": runtime_config, "runtime_state": runtime_state}
+        scope = {name: columns[name] for name in ("user_id", "agent_id", "space_id")}
+        reserved = {"revision": 1, "summary_last_message_order_seq": 0}
+        summary = {
+            **scope,
+            "record_id": str(uuid.uuid4()),
+            "thread_id": thread_id,
+            "content": {"text": "", "topics": []},
+            "metadata": {RESERVED_KEY: reserved},
+            "status": RecordStatus.INVALID.value,
+        }
+        drafts = [
+            Draft(THREAD, "thread", thread_id, user_id, columns, "", RetrievalText([])),
+            Draft(
+                SUMMARY,
+                "thread_summary",
+                summary["record_id"],
+                user_id,
+                summary,
+                "",
+                RetrievalText([]),
+            ),
+        ]
+
+        def apply(transaction: WriteTransaction) -> str:
+            self._insert_drafts(transaction, drafts, [None, None])
+            return thread_id
+
+        return Prepared(apply)
+
+    # -- retrieval rows -----------------------------------------------------------------------
+
+    def _prepare_chunks(self, drafts: Sequence[Draft]) -> list[ChunkRows | None]:
+        """Embed and tokenise what is searched for each record, in few calls."""
+        texts = [text for draft in drafts if draft.text.embed for text in _to_embed(draft.text)]
+        vectors: dict[int, NDArray[np.float32]] = {}
+        if texts and self.embedder is not None:
+            embedded = [
+                self._embed(texts[at : at + EMBED_BATCH])
+                for at in range(0, len(texts), EMBED_BATCH)
+            ]
+            vectors = _share_out(unit_length(np.concatenate(embedded)), drafts)
+        explicit = [draft.text.vectors for draft in drafts if draft.text.vectors is not None]
+        self._check_explicit(explicit)
+        tokens = self._tokens([text for draft in drafts for text in draft.text.chunks])
+        rows: list[ChunkRows | None] = []
+        for at, draft in enumerate(drafts):
+            own = draft.text.vectors if draft.text.vectors is not None else vectors.get(at)
+            taken = None if tokens is None else list(islice(tokens, len(draft.text.chunks)))
+            rows.append(_chunk_rows(draft, own, taken) if draft.text.chunks else None)
+        return rows
+
+    def _tokens(self, texts: list[str]) -> Iterator[bytes] | None:
+        if not isinstance(self.embedder, ScopedQueryEmbedder) or not texts:
+            return None
+        return (ids.astype("<u4").tobytes() for ids in self.embedder.token_ids(texts))
+
+    # -- inserting ----------------------------------------------------------------------------
+
+    def _insert_drafts(
+        self,
+        transaction: WriteTransaction,
+        drafts: Sequence[Draft],
+        chunks: Sequence[ChunkRows | None],
+    ) -> None:
+        """Insert records with all that belongs to them."""
+        written = [rows for rows in chunks if rows is not None]
+        chunk_count = sum(len(rows.columns) for rows in written)
+        self._reserve(transaction, 2 * len(drafts) + chunk_count)
+        changes, states = [], []
+        for kind in dict.fromkeys(draft.kind for draft in drafts):
+            of_kind = [draft for draft in drafts if draft.kind is kind]
+            self._insert_records(transaction, kind, of_kind)
+        for draft in drafts:
+            digest = fingerprint(draft.kind.name, draft.columns)
+            states.append(self._state(transaction, draft, digest))
+            changes.append(self._change(draft.user_id, draft.kind, draft.record_id, "add", digest))
+        if written:
+            self._insert_chunk_rows(transaction, written)
+        transaction.execute(self.statements.insert(self.extras.record_state), states)
+        self._record_changes(transaction, changes)
+
+    def _insert_records(
+        self, transaction: WriteTransaction, kind: Kind, drafts: list[Draft]
+    ) -> None:
+        table = kind.table(self.tables)
+        for draft in drafts:
+            draft.columns["created_at"] = transaction.now
+            if kind.expires:
+                draft.columns["expires_at"] = draft.life.ends_at(transaction.now)
+        rows = [draft.columns for draft in drafts]
+        if kind.order == "order_seq":
+            self._number(transaction, rows, "order_seq")
+        with self._integrity(transaction, kind, [draft.record_id for draft in drafts]):
+            transaction.execute(self.statements.insert(table), rows)
+
+    def _state(self, transaction: WriteTransaction, draft: Draft, digest: str) -> dict[str, Any]:
+        return {
+            "record_kind": draft.kind.name,
+            "record_id": draft.record_id,
+            "version": 1,
+            "fingerprint": digest,
+            "content_hash": content_hash(draft.content_text),
+            "updated_at": transaction.now,
+            "effective_at": effective_time(draft.timestamp, transaction.now),
+        }
+
+    def _insert_chunk_rows(
+        self, transaction: WriteTransaction, written: Sequence[ChunkRows]
+    ) -> None:
+        """Insert chunks with their tokens and keyword rows."""
+        vectors = next((rows.vectors for rows in written if rows.vectors is not None), None)
+        if vectors is not None:
+            self._fix_vectors(transaction, vectors)
+        chunk_ids = self._insert_chunks(
+            transaction, [columns for rows in written for columns in rows.columns]
+        )
+        tokens = [
+            data for rows in written for data in rows.tokens or repeat(None, len(rows.bodies))
+        ]
+        token_rows = [
+            {"chunk_id": chunk_id, "token_ids": data}
+            for chunk_id, data in zip(chunk_ids, tokens, strict=True)
+            if data is not None
+        ]
+        if token_rows:
+            transaction.execute(self.statements.insert(self.extras.chunk_token), token_rows)
+        texts = [
+            {"rowid": chunk_id, "scope": scope, "body": body}
+            for chunk_id, (scope, body) in zip(
+                chunk_ids,
+                ((rows.scope, body) for rows in written for body in rows.bodies),
+                strict=True,
+            )
+        ]
+        self._insert_texts(transaction, texts)
+
+
+def _batch_size(store_kwargs: dict[str, Any]) -> int:
+    batch_size = store_kwargs.pop("batch_size", 256)
+    if store_kwargs:
+        raise WrongTypeError(f"unknown argument {next(iter(store_kwargs))!r}")
+    if isinstance(batch_size, bool) or not isinstance(batch_size, int) or batch_size < 1:
+        raise InvalidInputError(f"batch_size must be a positive number, not {batch_size!r:.80}")
+    return batch_size
+
+
+def _refuse_repeated_ids(drafts: Sequence[Draft]) -> None:
+    seen: set[tuple[str, str]] = set()
+    for draft in drafts:
+        key = (draft.kind.name, draft.record_id)
+        if key in seen:
+            raise InvalidInputError(f"record_ids holds {draft.record_id!r} twice")
+        seen.add(key)
+
+
+def _thread_ids(drafts: Sequence[Draft]) -> list[str]:
+    ids = {draft.columns.get("thread_id") for draft in drafts}
+    return [one for one in ids if one is not None]
+
+
+def _to_embed(text: RetrievalText) -> list[str]:
+    return text.chunks if text.vectors is None else []
+
+
+def _share_out(
+    vectors: NDArray[np.float32], drafts: Sequence[Draft]
+) -> dict[int, NDArray[np.float32]]:
+    """Return each draft's part of the embedded texts, by its place."""
+    shared, start = {}, 0
+    for at, draft in enumerate(drafts):
+        count = len(_to_embed(draft.text)) if draft.text.embed else 0
+        if count:
+            shared[at] = vectors[start : start + count]
+            start += count
+    return shared
+
+
+def _chunk_rows(
+    draft: Draft, vectors: NDArray[np.float32] | None, tokens: list[bytes] | None
+) -> ChunkRows:
+    columns = draft.columns
+    shared = {
+        "source_id": draft.record_id,
+        "source_record_type": draft.record_type,
+        "source_emb_column": draft.kind.text,
+        "thread_id": columns.get("thread_id"),
+        "user_id": columns.get("user_id"),
+        "agent_id": columns.get("agent_id"),
+        "space_id": None,
+        "status": columns["status"],
+    }
+    rows = [
+        {
+            **shared,
+            "chunk_seq": number,
+            "chunk_text": chunk,
+            "embedding": None if vectors is None else vectors[number - 1],
+        }
+        for number, chunk in enumerate(draft.text.chunks, start=1)
+    ]
+    bodies = [index_text(chunk) for chunk in draft.text.chunks]
+    return ChunkRows(rows, scope_token(draft.user_id), bodies, vectors, tokens)

@@ -1,0 +1,280 @@
+"""What every part of the SQL store stands on, and the few steps that differ by database."""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+import sqlalchemy as sa
+from numpy.typing import NDArray
+
+from oracleagentmemory._threaded import TwinOwner, TwinPool
+from oracleagentmemory.apis.embedders.embedder import IEmbedder
+from oracleagentmemory.errors import (
+    ConflictError,
+    DuplicateIdError,
+    InvalidInputError,
+    NotFoundError,
+    StateError,
+)
+from oracleagentmemory.storage.engine import StoreEngine, WriteTransaction
+from oracleagentmemory.storage.extras import ExtraTables, scope_key
+from oracleagentmemory.storage.kinds import THREAD, Kind
+from oracleagentmemory.storage.layout import ManagedTables
+from oracleagentmemory.storage.registry import Registry, StoreConfig
+from oracleagentmemory.storage.removals import Removals, Selector
+from oracleagentmemory.storage.retention import Retention
+from oracleagentmemory.storage.statements import Statements
+from oracleagentmemory.storage.writes import Prepared, in_order
+
+if TYPE_CHECKING:
+    from oracleagentmemory.storage.retrieval import Hit, SearchRequest
+
+T = TypeVar("T")
+
+
+class StoreParts(TwinOwner, abc.ABC):
+    """The parts of an open store and the steps that a database does its own way.
+
+    Attributes:
+        engine: Reads and write transactions.
+        tables: The managed tables.
+        extras: The SDK-only tables.
+        embedder: Turns texts into vectors; None stores and searches none.
+        config: What the store's registry row says.
+        incarnation: 32 hexadecimal digits, new whenever the store was made anew.
+    """
+
+    engine: StoreEngine
+    tables: ManagedTables
+    extras: ExtraTables
+    embedder: IEmbedder | None
+    config: StoreConfig
+    registry: Registry
+    incarnation: str
+    statements: Statements
+    removals: Removals
+    retention: Retention
+
+    def _open_parts(
+        self, engine: StoreEngine, tables: ManagedTables, embedder: IEmbedder | None
+    ) -> None:
+        self.engine = engine
+        self.tables = tables
+        self.extras = ExtraTables(tables)
+        self.embedder = embedder
+        self.statements = Statements(tables, self.extras)
+        self.removals = Removals(tables, self.extras)
+        self._shapes: dict[Hashable, sa.Select[Any]] = {}
+        self._twin_pool = TwinPool()
+
+    def _open_config(self, config: StoreConfig) -> None:
+        self.config = config
+        self.incarnation = config.incarnation
+        self.retention = config.retention
+
+    def _built(self, shape: Hashable, build: Callable[[], sa.Select[Any]]) -> sa.Select[Any]:
+        """Return the one statement of a shape, built at its first use."""
+        if shape not in self._shapes:
+            self._shapes[shape] = build()
+        return self._shapes[shape]
+
+    # -- writing ------------------------------------------------------------------------------
+
+    def write(self, prepared: Prepared[T]) -> T:
+        """Apply a prepared change in a write transaction and return its result.
+
+        Inside a write transaction of this thread, ours or (on a joined engine) the caller's, the
+        change becomes part of it.
+        """
+        with self.engine.write() as transaction:
+            return prepared.apply(transaction)
+
+    def write_all(self, prepared: Sequence[Prepared[Any]]) -> list[Any]:
+        """Apply several prepared changes in one transaction, in order."""
+        return self.write(in_order(list(prepared)))
+
+    def close(self) -> None:
+        """Close the connections that are the store's own; a joined store has none."""
+        if self._twin_pool is not None:
+            self._twin_pool.release()
+        self.engine.dispose()
+
+    # -- what the databases do differently ------------------------------------------------------
+
+    @abc.abstractmethod
+    def _reserve(self, transaction: WriteTransaction, count: int) -> None:
+        """Take `count` numbers of the sequence for this transaction."""
+
+    @abc.abstractmethod
+    def _number(
+        self, transaction: WriteTransaction, rows: list[dict[str, Any]], column: str
+    ) -> None:
+        """Give each row its number where the database does not do it by itself."""
+
+    @abc.abstractmethod
+    def _insert_chunks(
+        self, transaction: WriteTransaction, rows: list[dict[str, Any]]
+    ) -> list[int]:
+        """Insert chunk rows and return their numbers in order."""
+
+    @abc.abstractmethod
+    def _insert_texts(self, transaction: WriteTransaction, rows: list[dict[str, Any]]) -> None:
+        """Insert keyword rows: chunk number (`rowid`), scope word and body."""
+
+    @abc.abstractmethod
+    def _drop_texts(
+        self, transaction: WriteTransaction, kind: Kind, selector: Selector, owner: Any
+    ) -> None:
+        """Delete the keyword rows of a set of records, before their chunks go."""
+
+    @abc.abstractmethod
+    def _vector_hits(self, connection: sa.Connection, request: SearchRequest) -> list[Hit]:
+        """Return the nearest records of a vector search, nearest first."""
+
+    @abc.abstractmethod
+    def file_bytes(self) -> int | None:
+        """Return the size of the store's file with its log, None where there is no file."""
+
+    # -- shared steps -----------------------------------------------------------------------------
+
+    @contextmanager
+    def _integrity(
+        self, transaction: WriteTransaction, kind: Kind, ids: Sequence[str]
+    ) -> Iterator[None]:
+        """Name the id that a unique key refused, or the thread that a foreign key missed."""
+        try:
+            yield
+        except sa.exc.IntegrityError as error:
+            statement = self.statements.existing(kind)
+            taken = transaction.execute(statement, {"ids": list(ids)[:500]}).scalars().all()
+            if taken:
+                named = ", ".join(repr(one) for one in sorted(taken)[:3])
+                raise DuplicateIdError(
+                    f"a {kind.name.replace('_', ' ')} with the id {named} exists already"
+                ) from error
+            if "ORA-02291" in str(error.orig) or "FOREIGN KEY" in str(error.orig):
+                raise NotFoundError("the thread that the record names does not exist") from error
+            raise
+
+    def _require_threads(self, transaction: WriteTransaction, thread_ids: Sequence[str]) -> None:
+        """Lock the threads that new rows name, which also keeps their messages in order."""
+        if not thread_ids:
+            return
+        ids = sorted(set(thread_ids))
+        statement = self.statements.existing(THREAD, locked=True)
+        found = set(transaction.execute(statement, {"ids": ids}).scalars())
+        missing = [one for one in ids if one not in found]
+        if missing:
+            raise NotFoundError(f"there is no thread with the id {missing[0]!r}")
+
+    def _remove(
+        self, transaction: WriteTransaction, kind: Kind, selector: Selector, owner: Any
+    ) -> list[Any]:
+        """Delete a set of records with all that hangs on them; return what they were."""
+        parameters = {"owner": owner}
+        gone = transaction.execute(self.removals.lock(kind, selector), parameters).all()
+        if gone:
+            self._drop_chunks(transaction, kind, selector, owner)
+            for statement in self.removals.rows(kind, selector):
+                transaction.execute(statement, parameters)
+        return list(gone)
+
+    def _drop_chunks(
+        self, transaction: WriteTransaction, kind: Kind, selector: Selector, owner: Any
+    ) -> None:
+        """Delete the retrieval rows of a set of records."""
+        if kind.text is not None:
+            self._drop_texts(transaction, kind, selector, owner)
+            for statement in self.removals.chunks(kind, selector):
+                transaction.execute(statement, {"owner": owner})
+
+    def _record_changes(self, transaction: WriteTransaction, changes: list[dict[str, Any]]) -> None:
+        """Append to `x_change`; each change has scope_key, kind, id, operation, fingerprint."""
+        for change in changes:
+            change["changed_at"] = transaction.now
+            change["process"] = transaction.process
+        self._number(transaction, changes, "change_id")
+        transaction.execute(self.statements.insert(self.extras.change), changes)
+
+    def _change(
+        self, user_id: str | None, kind: Kind, record_id: str, operation: str, digest: str | None
+    ) -> dict[str, Any]:
+        return {
+            "scope_key": scope_key(user_id),
+            "record_kind": kind.name,
+            "record_id": record_id,
+            "operation": operation,
+            "fingerprint": digest,
+        }
+
+    def _check_fingerprint(self, wanted: str | None, current: str, record_id: str) -> None:
+        if wanted is not None and wanted != current:
+            raise ConflictError(
+                f"{record_id!r} has changed since it was read; read it again and repeat the change"
+            )
+
+    # -- vectors ------------------------------------------------------------------------------
+
+    def _embed(self, texts: list[str], *, is_query: bool = False) -> NDArray[np.float32]:
+        """Embed texts outside any write transaction; shape (N, D)."""
+        assert self.embedder is not None  # noqa: S101 - callers ask first
+        self.engine.refuse_in_transaction("embedding a text")
+        vectors = np.asarray(self.embedder.embed(texts, is_query=is_query), dtype=np.float32)
+        if vectors.ndim != 2 or vectors.shape[0] != len(texts):
+            raise StateError(
+                f"the embedder answered with shape {vectors.shape} for {len(texts)} texts"
+            )
+        self.current_config().check_vectors(vectors.shape[1], self.embedder_id)
+        return vectors
+
+    def _check_explicit(self, vectors: list[NDArray[np.float32]]) -> None:
+        dimensions = sorted({array.shape[1] for array in vectors})
+        if len(dimensions) > 1:
+            raise InvalidInputError(f"embeddings of one call differ in dimension: {dimensions}")
+        if dimensions:
+            self.current_config().check_vectors(dimensions[0], None)
+
+    @property
+    def embedder_id(self) -> str | None:
+        """The name of the embedder in use, None when it has none."""
+        return getattr(self.embedder, "embedder_id", None)
+
+    def current_config(self) -> StoreConfig:
+        """Return the registry row, read again until the store's vectors have a dimension."""
+        if self.config.dimension is None:
+            with self.engine.read() as connection:
+                config = self.registry.read(connection) or self.config
+            # What a transaction of ours has written may yet be rolled back.
+            if self.engine.in_transaction:
+                return config
+            self.config = config
+        return self.config
+
+    def _fix_vectors(self, transaction: WriteTransaction, vectors: NDArray[np.float32]) -> None:
+        """Note dimension and embedder of the first vectors that the store receives."""
+        if self.config.dimension is not None:
+            return
+        config = self.registry.read(transaction.connection, locked=True) or self.config
+        dimension = vectors.shape[1]
+        if config.dimension is None:
+            saved = config.with_vectors(dimension, self.embedder_id).saved
+            self.registry.save(transaction.connection, saved)
+        else:
+            config.check_vectors(dimension, self.embedder_id)
+
+    # -- async twins --------------------------------------------------------------------------
+
+    def _before_twin(self, method_name: str) -> None:
+        if self.engine.in_transaction:
+            raise StateError(
+                f"{method_name}_async works on another connection and would wait for the open "
+                f"transaction of this one for ever; call {method_name}() here"
+            )
+
+    def _after_twin(self) -> None:
+        if self.engine.lender is not None:
+            self.engine.lender.close_thread()

@@ -1,0 +1,227 @@
+"""Deleting records, threads and what actors own; purging what has expired."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import sqlalchemy as sa
+
+from oracleagentmemory._notset import NOT_SET_MARKER, _NotSetMarker
+from oracleagentmemory.apis.validation import RESERVED_KEY
+from oracleagentmemory.storage.engine import WriteTransaction
+from oracleagentmemory.storage.extras import scope_key
+from oracleagentmemory.storage.kinds import (
+    EXPIRING,
+    IMAGE,
+    MESSAGE,
+    PARTS_OF_ACTOR,
+    PARTS_OF_THREAD,
+    PROFILE,
+    THREAD,
+    Kind,
+    kind_of,
+)
+from oracleagentmemory.storage.rows import row_fingerprint
+from oracleagentmemory.storage.statements import bind
+from oracleagentmemory.storage.store.base import StoreParts
+from oracleagentmemory.storage.writes import Prepared
+
+#: Expired records deleted in one transaction.
+PURGE_BATCH = 1000
+
+
+class Deleting(StoreParts):
+    """`delete`, `delete_thread` and `purge_expired`."""
+
+    def delete(
+        self,
+        record_type: str,
+        record_id: str,
+        cascade: bool = False,
+        *,
+        if_fingerprint: str | None = None,
+    ) -> int:
+        """Delete a record with all that hangs on it.
+
+        Args:
+            cascade: With a profile, also delete the threads and records of that user or agent,
+                even when there is no profile.
+            if_fingerprint: Delete it only while it has this fingerprint.
+
+        Returns:
+            1, or 0 when there is no such record; what goes with it is not counted.
+
+        Raises:
+            ConflictError: If the record has another fingerprint.
+        """
+        return self.write(
+            self.prepare_delete(record_type, record_id, cascade, if_fingerprint=if_fingerprint)
+        )
+
+    def prepare_delete(
+        self,
+        record_type: str,
+        record_id: str,
+        cascade: bool = False,
+        *,
+        if_fingerprint: str | None = None,
+        thread_id: str | _NotSetMarker | None = NOT_SET_MARKER,
+        visible_only: bool = False,
+    ) -> Prepared[int]:
+        """Prepare what `delete` writes.
+
+        Args:
+            thread_id: Delete it only when it belongs to exactly this thread.
+            visible_only: Take an expired record for absent.
+        """
+        kind = kind_of(record_type)
+        if kind is THREAD:
+            return self.prepare_delete_thread(record_id, if_fingerprint=if_fingerprint)
+        parameters = {"id": record_id}
+        if kind.type_column is not None:
+            parameters["type"] = kind.stored_type(record_type)
+        statement = self.statements.select_one(kind, locked=True, expired=not visible_only)
+
+        def apply(transaction: WriteTransaction) -> int:
+            row = transaction.execute(statement, parameters).first()
+            if row is not None and not isinstance(thread_id, _NotSetMarker):
+                row = row if row.thread_id == thread_id else None
+            if row is not None:
+                self._check_fingerprint(if_fingerprint, row_fingerprint(kind, row), record_id)
+                self._delete_row(transaction, kind, record_type, record_id, row)
+            if cascade and kind is PROFILE:
+                self._delete_owned(transaction, record_type.removesuffix("_profile"), record_id)
+            return int(row is not None)
+
+        return Prepared(apply)
+
+    def delete_thread(self, thread_id: str, *, if_fingerprint: str | None = None) -> int:
+        """Delete a thread with its messages, memories, images and summaries.
+
+        Returns:
+            1, or 0 when there is no such thread.
+        """
+        return self.write(self.prepare_delete_thread(thread_id, if_fingerprint=if_fingerprint))
+
+    def prepare_delete_thread(
+        self, thread_id: str, *, if_fingerprint: str | None = None
+    ) -> Prepared[int]:
+        """Prepare what `delete_thread` writes."""
+        statement = self.statements.select_one(THREAD, locked=True)
+
+        def apply(transaction: WriteTransaction) -> int:
+            row = transaction.execute(statement, {"id": thread_id}).first()
+            if row is None:
+                return 0
+            self._check_fingerprint(if_fingerprint, row_fingerprint(THREAD, row), thread_id)
+            gone = [
+                one
+                for kind in PARTS_OF_THREAD
+                for one in self._remove(transaction, kind, "thread", thread_id)
+            ]
+            gone += self._remove(transaction, THREAD, "record", thread_id)
+            self._note_scopes(transaction, gone, THREAD, thread_id)
+            return 1
+
+        return Prepared(apply)
+
+    def _delete_row(
+        self, transaction: WriteTransaction, kind: Kind, record_type: str, record_id: str, row: Any
+    ) -> None:
+        if kind is MESSAGE:
+            self._remove(transaction, IMAGE, "message", record_id)
+        self._remove(transaction, kind, "record", record_id)
+        user_id = record_id if record_type == "user_profile" else getattr(row, "user_id", None)
+        self._reserve(transaction, 1)
+        change = self._change(user_id, kind, record_id, "delete", None)
+        self._record_changes(transaction, [change])
+
+    def _delete_owned(self, transaction: WriteTransaction, actor: str, actor_id: str) -> None:
+        """Delete an actor's threads with all their rows, then what is left of the actor's own."""
+        in_threads: Any = f"{actor}_threads"
+        own: Any = actor
+        gone: list[Any] = []
+        for kind in PARTS_OF_THREAD:
+            gone += self._remove(transaction, kind, in_threads, actor_id)
+        gone += self._remove(transaction, THREAD, own, actor_id)
+        for kind in PARTS_OF_ACTOR:
+            gone += self._remove(transaction, kind, own, actor_id)
+        if gone:
+            self._note_scopes(transaction, gone, PROFILE, actor_id)
+
+    def _note_scopes(
+        self, transaction: WriteTransaction, gone: list[Any], kind: Kind, record_id: str
+    ) -> None:
+        """Append one change for each scope that lost records."""
+        users = sorted({one.user_id for one in gone}, key=scope_key)
+        self._reserve(transaction, len(users))
+        changes = [self._change(user_id, kind, record_id, "scope", None) for user_id in users]
+        self._record_changes(transaction, changes)
+
+    # -- expiry -------------------------------------------------------------------------------
+
+    def count_expired(self) -> int:
+        """Return how many expired records a purge would delete."""
+        with self.engine.read() as connection:
+            counts = [connection.execute(one).scalar_one() for one in self.removals.count_expired]
+        return sum(counts)
+
+    def purge_expired(self) -> int:
+        """Delete every expired record with all that hangs on it; return how many.
+
+        Works in transactions of at most 1,000 records; inside a caller's transaction they are
+        part of that one. Summaries of threads that lost messages become invalid.
+        """
+        total = 0
+        while gone := self.write(Prepared(self._purge_some)):
+            total += gone
+        return total
+
+    def _purge_some(self, transaction: WriteTransaction) -> int:
+        limit = {"limit": PURGE_BATCH}
+        for kind in EXPIRING:
+            expired = transaction.execute(self.removals.expired(kind), limit).all()
+            if not expired:
+                continue
+            ids = [row.id for row in expired]
+            if kind is MESSAGE:
+                self._remove(transaction, IMAGE, "messages", ids)
+                self._invalidate_summaries(transaction, {row.thread_id for row in expired})
+            self._remove(transaction, kind, "records", ids)
+            self._reserve(transaction, len(ids))
+            changes = [self._change(row.user_id, kind, row.id, "delete", None) for row in expired]
+            self._record_changes(transaction, changes)
+            return len(ids)
+        return 0
+
+    def _invalidate_summaries(
+        self, transaction: WriteTransaction, threads: set[str | None]
+    ) -> None:
+        """Make the valid summaries of threads invalid and count their revision up."""
+        ids = sorted(one for one in threads if one is not None)
+        if not ids:
+            return
+        rows = transaction.execute(
+            self._built("valid_summaries", self._valid_summaries), {"ids": ids}
+        )
+        update = self._built("invalid_summary", self._invalid_summary)
+        for row in rows.all():
+            reserved = dict((row.metadata or {}).get(RESERVED_KEY) or {})
+            reserved["revision"] = int(reserved.get("revision", 0)) + 1
+            metadata = {**(row.metadata or {}), RESERVED_KEY: reserved}
+            transaction.execute(update, {"id": row.record_id, "new_metadata": metadata})
+
+    def _valid_summaries(self) -> sa.Select[Any]:
+        c = self.tables.thread_summary.c
+        among = c.thread_id.in_(bind("ids", c.thread_id, expanding=True))
+        chosen = sa.select(c.record_id, c.metadata).where(among, c.status == "valid")
+        return chosen.with_for_update()
+
+    def _invalid_summary(self) -> Any:
+        table = self.tables.thread_summary
+        values = {"status": "invalid", "metadata": bind("new_metadata", table.c.metadata)}
+        return (
+            sa.update(table)
+            .where(table.c.record_id == bind("id", table.c.record_id))
+            .values(values)
+        )

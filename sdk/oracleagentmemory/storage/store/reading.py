@@ -1,0 +1,263 @@
+"""Reading records: one, a list, or a window of a thread's messages."""
+
+from __future__ import annotations
+
+import builtins
+import logging
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+import sqlalchemy as sa
+from sqlalchemy.sql.elements import ColumnElement
+
+from oracleagentmemory._notset import NOT_SET_MARKER, _NotSetMarker
+from oracleagentmemory.apis.memorystore import MetadataFilter
+from oracleagentmemory.apis.records import MemoryRecord, MessageRecord, Record
+from oracleagentmemory.errors import InvalidInputError
+from oracleagentmemory.storage.filters import metadata_matches, parse_filter
+from oracleagentmemory.storage.kinds import MEMORY, MESSAGE, PROFILE, SUMMARY, THREAD, Kind, kind_of
+from oracleagentmemory.storage.rows import row_fingerprint, to_record
+from oracleagentmemory.storage.statements import bind, not_expired
+from oracleagentmemory.storage.store.base import StoreParts
+
+logger = logging.getLogger(__name__)
+
+MAX_LIST_LIMIT = 10_000
+
+
+class Reading(StoreParts):
+    """`get`, `list` and what the client and the thread read beside."""
+
+    def get(
+        self,
+        record_type: str,
+        record_id: str,
+        include_bytes: bool | _NotSetMarker = NOT_SET_MARKER,
+    ) -> Record | None:
+        """Return a record, None when there is none of that type and id or it has expired.
+
+        Args:
+            include_bytes: Loads image bytes; this version stores none.
+        """
+        kind = kind_of(record_type)
+        row = self._select_row(kind, record_type, record_id)
+        return None if row is None else to_record(kind, row)
+
+    def get_memory(self, memory_id: str) -> MemoryRecord | None:
+        """Return the memory of any of the four types, None when there is none."""
+        with self.engine.read() as connection:
+            row = connection.execute(
+                self.statements.select_many(MEMORY), {"ids": [memory_id]}
+            ).first()
+        return None if row is None else cast(MemoryRecord, to_record(MEMORY, row))
+
+    def fingerprint(self, record_type: str, record_id: str) -> str | None:
+        """Return the fingerprint of a record as `if_fingerprint=` takes it; None without one."""
+        kind = kind_of(record_type)
+        row = self._select_row(kind, record_type, record_id)
+        return None if row is None else row_fingerprint(kind, row)
+
+    def _select_row(self, kind: Kind, record_type: str, record_id: str) -> Any:
+        parameters: dict[str, Any] = {"id": record_id}
+        if kind.type_column is not None:
+            parameters["type"] = kind.stored_type(record_type)
+        with self.engine.read() as connection:
+            return connection.execute(self.statements.select_one(kind), parameters).first()
+
+    def list(
+        self,
+        record_type: str,
+        limit: int | _NotSetMarker | None = NOT_SET_MARKER,
+        thread_id: str | _NotSetMarker | None = NOT_SET_MARKER,
+        user_id: str | _NotSetMarker | None = NOT_SET_MARKER,
+        agent_id: str | _NotSetMarker | None = NOT_SET_MARKER,
+        metadata_filter: MetadataFilter | _NotSetMarker = NOT_SET_MARKER,
+        include_bytes: bool | _NotSetMarker = NOT_SET_MARKER,
+        record_id: str | _NotSetMarker = NOT_SET_MARKER,
+    ) -> builtins.list[Record]:
+        """Return the newest `limit` records of a type, oldest first.
+
+        Args:
+            record_type: The type.
+            limit: At most so many, 10,000 when omitted; None returns all.
+            thread_id: Only records of this thread; None: only those of no thread.
+            user_id: Likewise; profiles ignore the three.
+            agent_id: Likewise.
+            metadata_filter: Only records that fulfil it; None: only those without metadata.
+            record_id: Only this record.
+
+        Raises:
+            InvalidInputError: If `record_type` is `thread` and `thread_id` is given, or the
+                filter is none.
+        """
+        kind = kind_of(record_type)
+        return self._list(
+            kind,
+            (record_type,),
+            limit,
+            {"thread_id": thread_id, "user_id": user_id, "agent_id": agent_id},
+            metadata_filter,
+            record_id,
+        )
+
+    def list_memories(
+        self,
+        limit: int | _NotSetMarker | None = NOT_SET_MARKER,
+        thread_id: str | _NotSetMarker | None = NOT_SET_MARKER,
+        user_id: str | _NotSetMarker | None = NOT_SET_MARKER,
+        agent_id: str | _NotSetMarker | None = NOT_SET_MARKER,
+        metadata_filter: MetadataFilter | _NotSetMarker = NOT_SET_MARKER,
+        record_id: str | _NotSetMarker = NOT_SET_MARKER,
+    ) -> builtins.list[MemoryRecord]:
+        """Return the newest memories of all four types, oldest first; arguments as in `list`."""
+        scope = {"thread_id": thread_id, "user_id": user_id, "agent_id": agent_id}
+        found = self._list(MEMORY, MEMORY.types, limit, scope, metadata_filter, record_id)
+        return cast("builtins.list[MemoryRecord]", found)
+
+    def _list(
+        self,
+        kind: Kind,
+        record_types: Sequence[str],
+        limit: Any,
+        scope: Mapping[str, Any],
+        metadata_filter: Any,
+        record_id: Any,
+    ) -> builtins.list[Record]:
+        if kind is THREAD and scope["thread_id"] is not NOT_SET_MARKER:
+            raise InvalidInputError("select one thread by record_id, not by thread_id")
+        condition = None
+        if not isinstance(metadata_filter, _NotSetMarker):
+            column = kind.table(self.tables).c.metadata
+            condition = metadata_matches(column, parse_filter(metadata_filter))
+        most = self._limit(limit)
+        if most is not None and most <= 0:
+            return []
+        given = {} if kind is PROFILE else _given(scope)
+        if not isinstance(record_id, _NotSetMarker):
+            given[kind.key] = record_id
+        all_types = len(record_types) == len(kind.types)
+        shape = (kind, all_types, tuple((name, value is None) for name, value in given.items()))
+        limited = most is not None
+        statement = self._built((shape, limited), lambda: self._build_list(shape, limited))
+        if condition is not None:
+            statement = statement.where(condition)
+        parameters = {name: value for name, value in given.items() if value is not None}
+        parameters |= {"most": most} if most is not None else {}
+        parameters |= {} if all_types else {"type": kind.stored_type(record_types[0])}
+        with self.engine.read() as connection:
+            rows = connection.execute(statement, parameters).all()
+        return [to_record(kind, row) for row in reversed(rows)]
+
+    def _limit(self, limit: Any) -> int | None:
+        if isinstance(limit, _NotSetMarker):
+            logger.warning("no limit given: at most %d records are listed", MAX_LIST_LIMIT)
+            return MAX_LIST_LIMIT
+        return None if limit is None else int(limit)
+
+    def _build_list(self, shape: Any, limited: bool) -> sa.Select[Any]:
+        kind, all_types, given = shape
+        table = kind.table(self.tables)
+        conditions: builtins.list[ColumnElement[bool]] = []
+        if not all_types:
+            column = table.c[kind.type_column]
+            conditions.append(column == bind("type", column))
+        for name, is_null in given:
+            column = table.c[name]
+            conditions.append(column.is_(None) if is_null else column == bind(name, column))
+        if kind.expires:
+            conditions.append(not_expired(table))
+        order = [table.c[kind.order].desc()]
+        if kind in (THREAD, SUMMARY):
+            order.append(table.c.record_id.desc())
+        statement = sa.select(table).where(*conditions).order_by(*order)
+        most = sa.bindparam("most", type_=sa.Integer())
+        return statement.limit(most) if limited else statement
+
+    def list_thread_messages(
+        self,
+        thread_id: str,
+        last_n: int | None = None,
+        range_start_seq_no: int | None = None,
+        range_end_seq_no: int | None = None,
+        include_bytes: bool | _NotSetMarker = NOT_SET_MARKER,
+    ) -> builtins.list[MessageRecord]:
+        """Return messages of a thread in order.
+
+        Args:
+            thread_id: The thread; an unknown one has no messages.
+            last_n: Only the newest so many of the range.
+            range_start_seq_no: Only messages whose `seq_no` is at least this.
+            range_end_seq_no: Only messages whose `seq_no` is less than this.
+        """
+        if last_n is not None and last_n <= 0:
+            return []
+        given = {"least": range_start_seq_no, "end": range_end_seq_no, "most": last_n}
+        parameters = {name: int(value) for name, value in given.items() if value is not None}
+        names = frozenset(parameters)
+        statement = self._built(("messages", names), lambda: self._build_messages(names))
+        rows = self._message_rows(statement, thread_id, parameters)
+        return [_message(row) for row in reversed(rows)]
+
+    def _build_messages(self, names: frozenset[str]) -> sa.Select[Any]:
+        """Select the messages of a thread, newest first."""
+        seq = self.tables.message.c.order_seq
+        statement = self._of_thread(sa.select(self.tables.message)).order_by(seq.desc())
+        if "least" in names:
+            statement = statement.where(seq >= bind("least", seq))
+        if "end" in names:
+            statement = statement.where(seq < bind("end", seq))
+        if "most" in names:
+            statement = statement.limit(sa.bindparam("most", type_=sa.Integer()))
+        return statement
+
+    def thread_window(
+        self, thread_id: str, start: int, end: int | None
+    ) -> builtins.list[MessageRecord]:
+        """Return the visible messages of a thread from position `start` to before `end`.
+
+        Args:
+            thread_id: The thread; an unknown one has no messages.
+            start: First position, counted from 0.
+            end: Position after the last, None for all.
+        """
+        if end is not None and end <= start:
+            return []
+        # SQLite knows OFFSET only after a LIMIT.
+        most = 2**31 - 1 if end is None else end - start
+        statement = self._built("thread_window", self._build_window)
+        rows = self._message_rows(statement, thread_id, {"skip": start, "most": most})
+        return [_message(row) for row in rows]
+
+    def _build_window(self) -> sa.Select[Any]:
+        statement = self._of_thread(sa.select(self.tables.message))
+        return (
+            statement.order_by(self.tables.message.c.order_seq)
+            .limit(sa.bindparam("most", type_=sa.Integer()))
+            .offset(sa.bindparam("skip", type_=sa.Integer()))
+        )
+
+    def count_thread_messages(self, thread_id: str) -> int:
+        """Return how many visible messages a thread has."""
+        count = sa.select(sa.func.count()).select_from(self.tables.message)
+        statement = self._built("count_thread_messages", lambda: self._of_thread(count))
+        with self.engine.read() as connection:
+            return int(connection.execute(statement, {"thread_id": thread_id}).scalar_one())
+
+    def _of_thread(self, statement: sa.Select[Any]) -> sa.Select[Any]:
+        table = self.tables.message
+        same = table.c.thread_id == bind("thread_id", table.c.thread_id)
+        return statement.where(same, not_expired(table))
+
+    def _message_rows(
+        self, statement: sa.Select[Any], thread_id: str, parameters: dict[str, Any]
+    ) -> Sequence[Any]:
+        with self.engine.read() as connection:
+            return connection.execute(statement, {**parameters, "thread_id": thread_id}).all()
+
+
+def _message(row: Any) -> MessageRecord:
+    return cast(MessageRecord, to_record(MESSAGE, row))
+
+
+def _given(scope: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in scope.items() if not isinstance(value, _NotSetMarker)}

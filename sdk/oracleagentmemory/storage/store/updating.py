@@ -1,0 +1,467 @@
+"""Changing records and threads."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from oracleagentmemory._notset import NOT_SET_MARKER, _NotSetMarker
+from oracleagentmemory.apis.memorystore import PerRecordEmbeddingsInput, RecordContentInput
+from oracleagentmemory.apis.records import MetadataValue, RecordStatus
+from oracleagentmemory.apis.ttl import TimeToLiveAnchor
+from oracleagentmemory.apis.validation import RESERVED_KEY, check_json, check_metadata
+from oracleagentmemory.errors import InvalidInputError
+from oracleagentmemory.storage.engine import WriteTransaction
+from oracleagentmemory.storage.kinds import MEMORY, PROFILE, SUMMARY, THREAD, Kind, kind_of
+from oracleagentmemory.storage.retention import (
+    anchor_time,
+    check_anchor,
+    expiry,
+    refreshes_expiry,
+)
+from oracleagentmemory.storage.rows import (
+    content_hash,
+    effective_time,
+    fingerprint,
+    message_text,
+    row_fingerprint,
+)
+from oracleagentmemory.storage.statements import CHANGEABLE
+from oracleagentmemory.storage.store.adding import Adding, ChunkRows
+from oracleagentmemory.storage.store.drafts import (
+    Draft,
+    check_status,
+    check_timestamp,
+    content_columns,
+)
+from oracleagentmemory.storage.store.retrieval_text import (
+    RetrievalText,
+    explicit_vectors,
+    plan_text,
+)
+from oracleagentmemory.storage.textsearch import scope_token
+from oracleagentmemory.storage.writes import Prepared
+
+#: Marks a memory that was made invalid by hand, so that the removal of a link leaves it so.
+BY_HAND = {"invalidated_by": "caller"}
+
+
+@dataclass(slots=True)
+class Changes:
+    """What an update asks for, checked; NOT_SET where it asks for nothing.
+
+    Attributes:
+        columns: New content columns.
+        rewrite: New retrieval rows; None leaves or only re-vectors them.
+        vectors: Vectors for the existing rows; None clears them.
+    """
+
+    columns: dict[str, Any]
+    content_text: str | None
+    metadata: Any
+    timestamp: Any
+    status: Any
+    ttl_days: Any
+    ttl_anchor: Any
+    rewrite: RetrievalText | None
+    vectors: Any
+    chunks: ChunkRows | None = None
+
+
+class Updating(Adding):
+    """`update` and the changes of threads."""
+
+    def update(
+        self,
+        record_type: str,
+        record_id: str,
+        content: RecordContentInput | _NotSetMarker = NOT_SET_MARKER,
+        index_text: str | list[str] | _NotSetMarker | None = NOT_SET_MARKER,
+        embedding: PerRecordEmbeddingsInput | _NotSetMarker | None = NOT_SET_MARKER,
+        metadata: MetadataValue | _NotSetMarker = NOT_SET_MARKER,
+        timestamp: str | _NotSetMarker | None = NOT_SET_MARKER,
+        ttl_days: int | _NotSetMarker | None = NOT_SET_MARKER,
+        ttl_anchor: TimeToLiveAnchor | _NotSetMarker = NOT_SET_MARKER,
+        status: RecordStatus | _NotSetMarker = NOT_SET_MARKER,
+        text: str | _NotSetMarker | None = NOT_SET_MARKER,
+        *,
+        if_fingerprint: str | None = None,
+    ) -> int:
+        """Change a record; omitted arguments leave what they name as it is.
+
+        Args:
+            content: The new content; None clears a memory's text and what is searched for it.
+            index_text: What is searched instead of the content, a list being the chunks. None
+                clears it, or, together with a content, searches that content.
+            embedding: A vector, or one for each chunk; None clears them.
+            metadata: Replaces the whole metadata; the reserved `$agent_memory` key stays.
+            timestamp: The time of the event; None lets the time of creation show.
+            ttl_days: New days to live, counted from `ttl_anchor`; None for the longest life.
+            status: The new status.
+            text: Deprecated name of `content`.
+            if_fingerprint: Change it only while it has this fingerprint.
+
+        Returns:
+            1, or 0 when there is no such record.
+
+        Raises:
+            InvalidInputError: If nothing would change or arguments exclude each other.
+            ConflictError: If the record has another fingerprint.
+        """
+        return self.write(
+            self.prepare_update(
+                record_type,
+                record_id,
+                content=_new_content(content, text),
+                index_text=index_text,
+                embedding=embedding,
+                metadata=metadata,
+                timestamp=timestamp,
+                ttl_days=ttl_days,
+                ttl_anchor=ttl_anchor,
+                status=status,
+                if_fingerprint=if_fingerprint,
+            )
+        )
+
+    def prepare_update(
+        self,
+        record_type: str,
+        record_id: str,
+        *,
+        content: Any = NOT_SET_MARKER,
+        index_text: Any = NOT_SET_MARKER,
+        embedding: Any = NOT_SET_MARKER,
+        metadata: Any = NOT_SET_MARKER,
+        timestamp: Any = NOT_SET_MARKER,
+        ttl_days: Any = NOT_SET_MARKER,
+        ttl_anchor: Any = NOT_SET_MARKER,
+        status: Any = NOT_SET_MARKER,
+        if_fingerprint: str | None = None,
+        thread_id: str | _NotSetMarker | None = NOT_SET_MARKER,
+        visible_only: bool = False,
+    ) -> Prepared[int]:
+        """Prepare what `update` writes.
+
+        Args:
+            thread_id: Change it only when it belongs to exactly this thread.
+            visible_only: Take an expired record for absent.
+        """
+        kind = kind_of(record_type)
+        if kind is THREAD:
+            raise InvalidInputError("threads are changed by update_thread, not by update")
+        asked = (content, index_text, embedding, metadata, timestamp, ttl_days, ttl_anchor, status)
+        if all(value is NOT_SET_MARKER for value in asked):
+            raise InvalidInputError("nothing to update: every field was omitted")
+        if kind in (PROFILE, SUMMARY):
+            _refuse_dated(kind, timestamp, ttl_days, ttl_anchor)
+        changes = Changes(
+            *_content_change(kind, record_type, content),
+            metadata=_checked(metadata, check_metadata),
+            timestamp=_checked(timestamp, check_timestamp),
+            status=_checked(status, check_status),
+            ttl_days=self._days(ttl_days, ttl_anchor),
+            ttl_anchor=check_anchor(ttl_anchor),
+            rewrite=None,
+            vectors=NOT_SET_MARKER,
+        )
+        self._plan_retrieval(kind, changes, content, index_text, embedding)
+        if changes.rewrite is not None:
+            changes.chunks = self._chunks_for(kind, record_type, record_id, changes.rewrite)
+        # A row is looked for under the type asked for, and absent when it has another.
+        parameters = {"id": record_id}
+        if kind.type_column is not None:
+            parameters["type"] = kind.stored_type(record_type)
+        statement = self.statements.select_one(kind, locked=True, expired=not visible_only)
+
+        def apply(transaction: WriteTransaction) -> int:
+            row = transaction.execute(statement, parameters).first()
+            if row is None or not _in_thread(row, thread_id):
+                return 0
+            self._check_fingerprint(if_fingerprint, row_fingerprint(kind, row), record_id)
+            self._apply_changes(transaction, kind, record_type, row, changes)
+            return 1
+
+        return Prepared(apply)
+
+    def _days(self, ttl_days: Any, ttl_anchor: Any) -> Any:
+        if not refreshes_expiry(ttl_days, ttl_anchor):
+            return NOT_SET_MARKER
+        return self.retention.days(ttl_days)
+
+    def _plan_retrieval(
+        self, kind: Kind, changes: Changes, content: Any, index_text: Any, embedding: Any
+    ) -> None:
+        """Decide what happens to the record's retrieval rows."""
+        vectors = None if _absent(embedding) else explicit_vectors(embedding)
+        has_content = content is not NOT_SET_MARKER
+        if content is None and kind is not SUMMARY:
+            if not _absent(index_text) or vectors is not None:
+                raise InvalidInputError(
+                    "content=None clears what is searched: give no index_text or embedding with it"
+                )
+            changes.rewrite = RetrievalText([])
+        elif has_content or not _absent(index_text):
+            # Without a content, index_text is a str or a list of chunks here.
+            source = None if _absent(index_text) else index_text
+            changes.rewrite = plan_text(kind, changes.content_text or "", source, vectors)
+            changes.rewrite.embed = embedding is not None
+        elif index_text is None:
+            if vectors is not None:
+                raise InvalidInputError(
+                    "index_text=None clears what is searched: give no embedding"
+                )
+            changes.rewrite = RetrievalText([])
+        elif embedding is not NOT_SET_MARKER:
+            if kind.text is None:
+                raise InvalidInputError(f"a {kind.name.replace('_', ' ')} is not searched")
+            changes.vectors = vectors
+            if vectors is not None:
+                self._check_explicit([vectors])
+
+    def _apply_changes(
+        self,
+        transaction: WriteTransaction,
+        kind: Kind,
+        record_type: str,
+        row: Any,
+        changes: Changes,
+    ) -> None:
+        values = self._new_values(kind, row, changes)
+        changed_status = values.get("status") != getattr(row, "status", None)
+        record_id = row._mapping[kind.key]
+        user_id = record_id if record_type == "user_profile" else getattr(row, "user_id", None)
+        self._reserve(transaction, 2 + (len(changes.chunks.columns) if changes.chunks else 0))
+        transaction.execute(self.statements.update(kind), {"id_": record_id, **values})
+        self._note_update(transaction, kind, row, values, user_id)
+        source = {"source_id": record_id, "source_type": record_type}
+        if changes.rewrite is not None:
+            self._rewrite_chunks(transaction, kind, row, values["status"], changes.chunks)
+        elif not isinstance(changes.vectors, _NotSetMarker):
+            self._replace_vectors(transaction, kind, record_type, row, changes.vectors)
+        if changes.rewrite is None and changed_status and kind.text is not None:
+            new_status = {"new_status": values["status"], **source}
+            transaction.execute(self.statements.set_chunk_status, new_status)
+
+    def _new_values(self, kind: Kind, row: Any, changes: Changes) -> dict[str, Any]:
+        """Return all changeable columns of a row as they will be."""
+        values = {name: row._mapping[name] for name in CHANGEABLE[kind.name]} | changes.columns
+        if not isinstance(changes.metadata, _NotSetMarker):
+            values["metadata"] = _keep_reserved(changes.metadata, row.metadata)
+        if not isinstance(changes.timestamp, _NotSetMarker):
+            values["timestamp"] = changes.timestamp
+        if not isinstance(changes.ttl_days, _NotSetMarker):
+            values["expires_at"] = _new_expiry(changes, values["timestamp"], row.created_at)
+        if not isinstance(changes.status, _NotSetMarker):
+            values["status"] = changes.status.value
+            if kind is MEMORY:
+                values["metadata"] = _mark_by_hand(values["metadata"], changes.status)
+        return values
+
+    def _note_update(
+        self,
+        transaction: WriteTransaction,
+        kind: Kind,
+        row: Any,
+        values: Mapping[str, Any],
+        user_id: str | None,
+    ) -> None:
+        """Count the record's version up and append the change."""
+        after = {**row._mapping, **values}
+        digest = fingerprint(kind.name, after)
+        state = {
+            "fingerprint": digest,
+            "content_hash": content_hash(_searched_text(kind, after)),
+            "updated_at": transaction.now,
+            "effective_at": effective_time(after.get("timestamp"), row.created_at),
+        }
+        record_id = row._mapping[kind.key]
+        key = {"kind": kind.name, "id": record_id}
+        if not transaction.execute(self.statements.update_state, {**state, **key}).rowcount:
+            # A record that was not written by this SDK has no state yet.
+            new = {"record_kind": kind.name, "record_id": record_id, "version": 1, **state}
+            transaction.execute(self.statements.insert(self.extras.record_state), [new])
+        change = self._change(user_id, kind, record_id, "update", digest)
+        self._record_changes(transaction, [change])
+
+    def _rewrite_chunks(
+        self,
+        transaction: WriteTransaction,
+        kind: Kind,
+        row: Any,
+        status: str,
+        chunks: ChunkRows | None,
+    ) -> None:
+        self._drop_chunks(transaction, kind, "record", row._mapping[kind.key])
+        if chunks is not None:
+            self._insert_chunk_rows(transaction, [self._placed(chunks, kind, row, status)])
+
+    def _chunks_for(
+        self, kind: Kind, record_type: str, record_id: str, text: RetrievalText
+    ) -> ChunkRows | None:
+        """Prepare the retrieval rows of a stored record, its scope still unknown."""
+        user_id = record_id if record_type == "user_profile" else None
+        draft = Draft(kind, record_type, record_id, user_id, {"status": None}, "", text)
+        return self._prepare_chunks([draft])[0]
+
+    def _placed(self, chunks: ChunkRows, kind: Kind, row: Any, status: str) -> ChunkRows:
+        """Give prepared rows the scope and status that only the stored record knows."""
+        scope = {name: getattr(row, name, None) for name in ("thread_id", "user_id", "agent_id")}
+        columns = [{**one, **scope, "status": status} for one in chunks.columns]
+        scope_word = chunks.scope if kind is PROFILE else scope_token(row.user_id)
+        return ChunkRows(columns, scope_word, chunks.bodies, chunks.vectors, chunks.tokens)
+
+    def _replace_vectors(
+        self,
+        transaction: WriteTransaction,
+        kind: Kind,
+        record_type: str,
+        row: Any,
+        vectors: NDArray[np.float32] | None,
+    ) -> None:
+        """Set or clear the vectors of the existing retrieval rows."""
+        record_id = row._mapping[kind.key]
+        source = {"source_id": record_id, "source_type": record_type}
+        chunks = transaction.execute(self.statements.chunks_of, source).all()
+        if vectors is not None and not chunks and len(vectors) == 1:
+            text = RetrievalText([""], vectors)
+            rows = self._chunks_for(kind, record_type, record_id, text)
+            self._rewrite_chunks(transaction, kind, row, row.status, rows)
+            return
+        if vectors is not None and len(vectors) != len(chunks):
+            raise InvalidInputError(
+                f"{len(vectors)} vectors do not match the record's {len(chunks)} retrieval rows"
+            )
+        if vectors is not None:
+            self._fix_vectors(transaction, vectors)
+        replaced = [
+            {"id": chunk.chunk_id, "vector": None if vectors is None else vectors[at]}
+            for at, chunk in enumerate(chunks)
+        ]
+        if replaced:
+            transaction.execute(self.statements.set_chunk_vector, replaced)
+
+    # -- threads ------------------------------------------------------------------------------
+
+    def prepare_update_thread(
+        self,
+        thread_id: str,
+        *,
+        metadata: Any = NOT_SET_MARKER,
+        runtime_config: Any = NOT_SET_MARKER,
+        runtime_state: Any = NOT_SET_MARKER,
+        if_fingerprint: str | None = None,
+    ) -> Prepared[int]:
+        """Prepare a change of a thread; gives 1, or 0 when there is no such thread.
+
+        Args:
+            metadata: Replaces the metadata; None clears it.
+            runtime_config: Replaces the saved configuration; a function gets the stored one and
+                returns the new one, under the write lock.
+            runtime_state: Likewise, for the state of the extraction.
+        """
+        metadata = _checked(metadata, check_metadata)
+        parts = {"runtime_config": runtime_config, "runtime_state": runtime_state}
+        for name, value in parts.items():
+            if not callable(value) and not isinstance(value, _NotSetMarker):
+                check_json(value, name)
+        statement = self.statements.select_one(THREAD, locked=True)
+
+        def apply(transaction: WriteTransaction) -> int:
+            row = transaction.execute(statement, {"id": thread_id}).first()
+            if row is None:
+                return 0
+            self._check_fingerprint(if_fingerprint, row_fingerprint(THREAD, row), thread_id)
+            values = {name: row._mapping[name] for name in CHANGEABLE[THREAD.name]}
+            if not isinstance(metadata, _NotSetMarker):
+                values["metadata"] = _keep_reserved(metadata, row.metadata)
+            for name, value in parts.items():
+                if not isinstance(value, _NotSetMarker):
+                    values[name] = value(values[name]) if callable(value) else value
+            self._reserve(transaction, 1)
+            transaction.execute(self.statements.update(THREAD), {"id_": thread_id, **values})
+            self._note_update(transaction, THREAD, row, values, row.user_id)
+            return 1
+
+        return Prepared(apply)
+
+
+def _absent(value: Any) -> bool:
+    return value is None or isinstance(value, _NotSetMarker)
+
+
+def _new_content(content: Any, text: Any) -> Any:
+    if isinstance(text, _NotSetMarker):
+        return content
+    warnings.warn(
+        "text= is deprecated since 26.8.0 and will be removed in 27.1; use content=",
+        DeprecationWarning,
+        stacklevel=3,
+    )
+    if not isinstance(content, _NotSetMarker):
+        raise InvalidInputError("content and text are the same argument: give one of them")
+    return text
+
+
+def _checked(value: Any, check: Callable[[Any], Any]) -> Any:
+    return value if isinstance(value, _NotSetMarker) else check(value)
+
+
+def _refuse_dated(kind: Kind, *values: Any) -> None:
+    if any(not isinstance(value, _NotSetMarker) for value in values):
+        name = kind.name.replace("_", " ")
+        raise InvalidInputError(f"a {name} has no timestamp and no time to live")
+
+
+def _content_change(
+    kind: Kind, record_type: str, content: Any
+) -> tuple[dict[str, Any], str | None]:
+    if isinstance(content, _NotSetMarker):
+        return {}, None
+    if content is None and kind is MEMORY:
+        return {"content": ""}, ""
+    if content is None and kind is not SUMMARY:
+        raise InvalidInputError(f"the content of a {kind.name} cannot be None; delete the record")
+    return content_columns(kind, record_type, content)
+
+
+def _in_thread(row: Any, thread_id: Any) -> bool:
+    return isinstance(thread_id, _NotSetMarker) or getattr(row, "thread_id", None) == thread_id
+
+
+def _keep_reserved(new: MetadataValue, old: MetadataValue) -> MetadataValue:
+    """Return replaced metadata with the reserved key that the caller did not give."""
+    if not old or RESERVED_KEY not in old or (new and RESERVED_KEY in new):
+        return new
+    return {**(new or {}), RESERVED_KEY: old[RESERVED_KEY]}
+
+
+def _mark_by_hand(metadata: MetadataValue, status: RecordStatus) -> MetadataValue:
+    """Note that a caller made a memory invalid, or take the note away."""
+    reserved = dict((metadata or {}).get(RESERVED_KEY) or {})
+    if status is RecordStatus.INVALID:
+        return {**(metadata or {}), RESERVED_KEY: {**reserved, **BY_HAND}}
+    if "invalidated_by" not in reserved:
+        return metadata
+    del reserved["invalidated_by"]
+    rest = {key: value for key, value in (metadata or {}).items() if key != RESERVED_KEY}
+    return ({**rest, RESERVED_KEY: reserved} if reserved else rest) or None
+
+
+def _new_expiry(changes: Changes, timestamp: str | None, created_at: datetime) -> datetime | None:
+    if changes.ttl_days is None:
+        return None
+    start = anchor_time(changes.ttl_anchor, timestamp)
+    return expiry(changes.ttl_days, start or created_at)
+
+
+def _searched_text(kind: Kind, columns: Mapping[str, Any]) -> str:
+    if kind.name == "message":
+        return message_text(columns["content"] or ())
+    return str(columns.get(kind.text) or "") if kind.text else ""
