@@ -64,10 +64,18 @@ class PersonMiddleware:
         if not person.is_authenticated:
             return self.get_response(request)
         request.access = Access.of_person(person)  # type: ignore[attr-defined]
-        zone = zoneinfo.ZoneInfo(person.time_zone or settings.TIME_ZONE)
+        zone = _zone(person.time_zone)
         language = person.language or settings.LANGUAGE_CODE
         with timezone.override(zone), translation.override(language):
             return self.get_response(request)
+
+
+def _zone(name: str) -> zoneinfo.ZoneInfo:
+    """A person's zone; the server's when they chose none, or one that is no longer known."""
+    try:
+        return zoneinfo.ZoneInfo(name or settings.TIME_ZONE)
+    except (zoneinfo.ZoneInfoNotFoundError, ValueError):
+        return zoneinfo.ZoneInfo(settings.TIME_ZONE)
 
 
 class ErrorPageMiddleware:

@@ -13,7 +13,7 @@ from django.utils.http import url_has_allowed_host_and_scheme
 
 from memoryapp.access import Access
 from memoryapp.models import Person
-from oracleagentmemory.errors import ConflictError, InvalidInputError
+from oracleagentmemory.errors import ConflictError, InvalidInputError, NotFoundError
 
 Result = TypeVar("Result")
 
@@ -46,7 +46,7 @@ def submitted(form: forms.Form, change: Callable[[dict[str, Any]], Result]) -> R
         return change(form.cleaned_data)
     except ConflictError:
         raise
-    except (InvalidInputError, KeyError) as error:
+    except (InvalidInputError, NotFoundError) as error:
         form.add_error(None, str(error))
         return None
 

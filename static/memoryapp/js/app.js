@@ -82,7 +82,17 @@
     if (path !== location.pathname || active === document.body) find("#main h1")?.focus();
   };
 
+  // Earlier messages come with the heading of their last day, which may stand there already.
+  const dropRepeatedDays = () => {
+    let shown = null;
+    for (const day of document.querySelectorAll(".talk .day")) {
+      if (day.textContent === shown) day.remove();
+      else shown = day.textContent;
+    }
+  };
+
   document.addEventListener("htmx:after:swap", () => {
+    dropRepeatedDays();
     if (before) lead(before);
     before = null;
   });

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -29,8 +30,6 @@ def routes() -> list[URLPattern]:
 
 
 def address(route: URLPattern) -> str:
-    import re
-
     return "/" + re.sub(r"<id:\w+>", "x", str(route.pattern))
 
 

@@ -1,0 +1,110 @@
+"""Every page in both themes and on a narrow window: nothing for axe to find, nothing too wide."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import Page
+
+from memoryapp.access import Access
+from memoryapp.models import Person
+from memoryapp.services import memories, messages, threads, users
+from tests.browser.conftest import overflow, violations
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+OPERATOR = Access.of_command("test")
+LONG = "wide" * 30
+VIEWS = {
+    "light": {"color_scheme": "light"},
+    "dark": {"color_scheme": "dark"},
+    "narrow": {"viewport": {"width": 390, "height": 844}},
+}
+PAGES = [
+    "/",
+    "/memories/",
+    "/memories/?m=mem-1",
+    "/memories/?user=nobody",
+    "/memories/?metadata=x",
+    "/memories/mem-1/",
+    "/memories/new/",
+    "/memories/mem-1/edit/",
+    "/memories/mem-1/delete/",
+    "/threads/",
+    "/threads/new/",
+    f"/threads/{LONG}/",
+    f"/threads/{LONG}/edit/",
+    f"/threads/{LONG}/delete/",
+    f"/threads/{LONG}/messages/m-1/edit/",
+    "/users/",
+    "/users/new/",
+    "/users/ada/",
+    "/users/ada/profile/",
+    "/agents/",
+    f"/agents/{LONG}/",
+    "/search/",
+    "/search/?q=window&user=ada",
+    "/search/?q=",
+    "/account/",
+    "/account/password/",
+    "/nowhere/",
+]
+
+
+@pytest.fixture
+def records(transactional_db: None) -> None:
+    """One of each, with long words and an invalid memory."""
+    users.add_profile(OPERATOR, "ada", "Flies often", metadata={"miles": LONG})
+    threads.create(OPERATOR, thread_id=LONG, user_id="ada", agent_id=LONG, metadata={"topic": LONG})
+    told = [("user", LONG), ("assistant", "Window or aisle?\n" * 4)]
+    messages.add(
+        OPERATOR,
+        LONG,
+        [
+            {"role": role, "content": text, "id": f"m-{number}", "metadata": {"a": LONG}}
+            for number, (role, text) in enumerate(told)
+        ],
+    )
+    for number in range(4):
+        memories.add(
+            OPERATOR,
+            content=f"Ada likes the window {LONG * number}",
+            memory_type=memories.MEMORY_TYPES[number],
+            user_id="ada",
+            agent_id=LONG,
+            thread_id=LONG,
+            memory_id=f"mem-{number}",
+            metadata={"topic": [LONG, {"x": None}]},
+        )
+    memories.set_status(OPERATOR, "mem-0", "invalid")
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_every_page(
+    open_page: Callable[..., Page], person: Person, records: None, view: str
+) -> None:
+    page = open_page("/", person, **VIEWS[view])
+    problems = []
+    for path in PAGES:
+        page.goto(path)
+        problems += [f"{path}: {problem}" for problem in violations(page)]
+        if overflow(page):
+            problems.append(f"{path}: {overflow(page)} px too wide")
+    assert problems == []
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_pages_of_strangers_and_of_an_empty_store(
+    open_page: Callable[..., Page], person: Person, view: str
+) -> None:
+    stranger = open_page("/login/", **VIEWS[view])
+    assert violations(stranger) == []
+    page = open_page("/", person, **VIEWS[view])
+    problems = []
+    for path in ("/", "/memories/", "/threads/", "/users/", "/agents/"):
+        page.goto(path)
+        problems += [f"{path}: {problem}" for problem in violations(page)]
+        if overflow(page):
+            problems.append(f"{path}: {overflow(page)} px too wide")
+    assert problems == []
