@@ -8,27 +8,30 @@ from typing import TYPE_CHECKING
 from django.conf import settings
 
 from memoryapp.joined import joined_engine
-from oracleagentmemory.core import OracleAgentMemory, OracleDBMemoryStore, SQLiteMemoryStore
+from oracleagentmemory.core import OracleAgentMemory
 from oracleagentmemory.core.dbschemapolicy import SchemaPolicy
-from oracleagentmemory.core.embedders import Embedder, LocalEmbedder
+from oracleagentmemory.core.embedders import LocalEmbedder
 from oracleagentmemory.core.extractors import MemoryExtractionConfig
+from oracleagentmemory.core.sqlitememorystore import SQLiteMemoryStore
 from oracleagentmemory.inspection import StoreInspector
 
 if TYPE_CHECKING:
+    from oracleagentmemory.apis.embedders.embedder import IEmbedder
     from oracleagentmemory.core.sqlmemorystore import SQLMemoryStore
-
-    from oracleagentmemory.apis.embedders import IEmbedder
 
 
 @functools.cache
 def store() -> SQLMemoryStore:
     """The store on Django's own connection; creates its tables when they are missing."""
     engine = joined_engine("default")
-    build = SQLiteMemoryStore if engine.dialect.name == "sqlite" else OracleDBMemoryStore
     policy = SchemaPolicy(settings.MEMORY_SCHEMA_POLICY)
-    built = build(engine=engine, embedder=_embedder(), schema_policy=policy)
-    if isinstance(built, SQLiteMemoryStore):
-        built.vector_cache.budget_bytes = settings.MEMORY_VECTOR_CACHE_BYTES
+    if engine.dialect.name != "sqlite":
+        # Loads the Oracle driver, which an installation on SQLite never needs.
+        from oracleagentmemory.core.oracledbmemorystore import OracleDBMemoryStore
+
+        return OracleDBMemoryStore(_embedder(), engine, schema_policy=policy)
+    built = SQLiteMemoryStore(engine=engine, embedder=_embedder(), schema_policy=policy)
+    built.vector_cache.budget_bytes = settings.MEMORY_VECTOR_CACHE_BYTES
     return built
 
 
@@ -54,4 +57,9 @@ def open_store() -> None:
 
 def _embedder() -> IEmbedder:
     name = settings.MEMORY_EMBEDDER
-    return LocalEmbedder() if name == "local" else Embedder(model=name)
+    if name == "local":
+        return LocalEmbedder()
+    # LiteLLM takes seconds to import; only those who name a model of it pay for that.
+    from oracleagentmemory.core.embedders.embedder import Embedder
+
+    return Embedder(model=name)
