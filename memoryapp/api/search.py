@@ -10,8 +10,8 @@ from memoryapp.api.answers import SearchOut, search_out
 from memoryapp.api.requests import ApiRequest, own_user
 from memoryapp.api.schemas import SearchIn, SearchParameters
 from memoryapp.services import search
+from oracleagentmemory._notset import Maybe
 from oracleagentmemory.inspection import ANY
-from oracleagentmemory.inspection.selection import MaybeId
 
 router = Router(tags=["search"])
 
@@ -29,7 +29,7 @@ def find_records(request: ApiRequest, query: Query[SearchParameters]) -> SearchO
 
 
 def _search(request: ApiRequest, text: str, given: SearchIn | SearchParameters) -> SearchOut:
-    user_id: MaybeId = _or_any(given, "user_id")
+    user_id: Maybe[str | None] = _or_any(given, "user_id")
     if user_id is ANY:
         user_id = own_user(request.auth, None) or ANY
     scope: dict[str, Any] = {name: _or_any(given, name) for name in ("agent_id", "thread_id")}
@@ -46,6 +46,6 @@ def _search(request: ApiRequest, text: str, given: SearchIn | SearchParameters) 
     return search_out(found)
 
 
-def _or_any(given: SearchIn | SearchParameters, name: str) -> MaybeId:
+def _or_any(given: SearchIn | SearchParameters, name: str) -> Maybe[str | None]:
     value: str | None = getattr(given, name)
     return value if name in given.model_fields_set else ANY

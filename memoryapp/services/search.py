@@ -9,7 +9,7 @@ from typing import Any
 from memoryapp.access import Access
 from memoryapp.memory import store
 from memoryapp.services.metadata import checked_filter
-from oracleagentmemory._notset import _NotSetMarker
+from oracleagentmemory._notset import Maybe
 from oracleagentmemory.apis.records import Record, RecordStatus
 from oracleagentmemory.errors import AccessDeniedError, InvalidInputError
 from oracleagentmemory.inspection import ANY
@@ -41,9 +41,9 @@ def search(
     access: Access,
     query: str,
     *,
-    user_id: str | _NotSetMarker | None,
-    agent_id: str | _NotSetMarker | None = ANY,
-    thread_id: str | _NotSetMarker | None = ANY,
+    user_id: Maybe[str | None],
+    agent_id: Maybe[str | None] = ANY,
+    thread_id: Maybe[str | None] = ANY,
     record_types: Collection[str] | None = None,
     max_results: int = 10,
     metadata_filter: dict[str, Any] | None = None,
@@ -76,7 +76,7 @@ def search(
     ]
 
 
-def _scope(dimension: str, value: str | _NotSetMarker | None) -> dict[str, Any]:
+def _scope(dimension: str, value: Maybe[str | None]) -> dict[str, Any]:
     """The store's pair of arguments: ANY leaves the dimension free."""
     if value is ANY:
         return {f"exact_{dimension}_match": False}
