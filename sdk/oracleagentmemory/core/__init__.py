@@ -21,6 +21,7 @@ from oracleagentmemory.core.extractors.memoryextractionconfig import (
 )
 from oracleagentmemory.core.imageinputlimitconfig import ImageInputLimitConfig
 from oracleagentmemory.core.oracleagentmemory import OracleAgentMemory
+from oracleagentmemory.core.oraclememorystore import OracleMemoryStore
 from oracleagentmemory.core.retention import MemoryRetentionConfig
 from oracleagentmemory.core.searchconfig import (
     MemorySearchConfig,
@@ -33,6 +34,7 @@ from oracleagentmemory.core.searchresult import (
     OracleSearchResultFormatConfig,
     SearchResultFormatConfig,
 )
+from oracleagentmemory.core.sqlitememorystore import SQLiteMemoryStore
 from oracleagentmemory.core.summary import OracleSummary
 from oracleagentmemory.core.thread import OracleThread
 
@@ -50,6 +52,7 @@ __all__ = [
     "MemorySearchConfig",
     "OracleAgentMemory",
     "OracleContextCard",
+    "OracleMemoryStore",
     "OracleSearchResult",
     "OracleSearchResultFormatConfig",
     "OracleSummary",
@@ -58,6 +61,7 @@ __all__ = [
     "PruningMemorySearchConfig",
     "RecordRelation",
     "RelationType",
+    "SQLiteMemoryStore",
     "SchemaPolicy",
     "SearchIndexSyncMode",
     "SearchResultFormatConfig",

@@ -11,6 +11,7 @@ from urllib.parse import unquote
 
 from oracleagentmemory._notset import Maybe, _NotSetMarker
 from oracleagentmemory.apis.embedders.embedder import IEmbedder
+from oracleagentmemory.core.sqlitememorystore import SQLiteMemoryStore
 from oracleagentmemory.errors import InvalidInputError, NotYetError, WrongTypeError
 
 if TYPE_CHECKING:
@@ -32,9 +33,6 @@ def open_store(
         InvalidInputError: If the URL or an option does not fit the database.
         WrongTypeError: If the connection is nothing that can be opened.
     """
-    from oracleagentmemory.core.oracledbmemorystore import OracleDBMemoryStore
-    from oracleagentmemory.core.sqlitememorystore import SQLiteMemoryStore
-
     model = check_embedder(embedder)
     if isinstance(connection, str | os.PathLike | sqlite3.Connection):
         refused = [name for name in _ORACLE_ONLY if name in options]
@@ -47,6 +45,9 @@ def open_store(
             "connection must be a path, a sqlite:/// URL, a sqlite3.Connection, or an oracledb "
             f"connection or pool, not {type(connection).__name__}"
         )
+    # Only here, so that an embedded store needs no Oracle driver.
+    from oracleagentmemory.core.oracledbmemorystore import OracleDBMemoryStore
+
     return OracleDBMemoryStore(model, connection, **options)
 
 
