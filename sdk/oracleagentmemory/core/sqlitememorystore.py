@@ -95,7 +95,10 @@ class SQLiteMemoryStore(SQLMemoryStore):
         self.registry = Registry(self.tables, store_name(store_id), OWNER)
         schema = SQLiteSchema(self.engine, self.tables, self.extras, self.registry)
         try:
-            config = schema.open(policy, new_config(dimension=dimension, retention=retention))
+            saved = new_config(
+                dimension=dimension, embedder_id=self.embedder_id, retention=retention
+            )
+            config = schema.open(policy, saved)
             if dimension is not None:
                 config.check_vectors(dimension, None)
             self._open_config(self._open_retention(config, memory_retention_config, policy))

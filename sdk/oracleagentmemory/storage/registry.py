@@ -129,19 +129,21 @@ class StoreConfig:
 def new_config(
     *,
     dimension: int | None,
+    embedder_id: str | None,
     retention: Retention,
-    indexing_mode: str = "vector",
-    search_index_sync: str | None = None,
 ) -> dict[str, Any]:
-    """Return the stored JSON of a new store: the six keys that every reader requires."""
-    return {
+    """Return the stored JSON of a new store: the six keys that every reader requires, and ours."""
+    saved: dict[str, Any] = {
         "description": None,
         "embedding_dimension": dimension,
         "memory_retention_config": retention.to_saved(),
-        "record_chunks_indexing_mode": indexing_mode,
-        "search_index_sync": search_index_sync,
+        "record_chunks_indexing_mode": "vector",
+        "search_index_sync": None,
         "vectorizer_config": None,
     }
+    if dimension is not None and embedder_id is not None:
+        saved["embedding"] = {"embedder_id": embedder_id}
+    return saved
 
 
 class Registry:
@@ -163,10 +165,9 @@ class Registry:
         row = connection.execute(statement).first()
         return None if row is None else StoreConfig(*row)
 
-    def insert(self, connection: sa.Connection, uid: str, saved: Mapping[str, Any]) -> None:
-        """Register a created store."""
+    def insert(self, connection: sa.Connection, saved: Mapping[str, Any]) -> None:
+        """Register a created store; the database gives it its random name."""
         values = {
-            "memory_store_uid": uid,
             "owner_id": self.owner,
             "memory_store_name": self.name,
             "lifecycle_state": "CREATED",

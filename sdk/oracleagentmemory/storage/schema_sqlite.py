@@ -5,7 +5,6 @@ All of it happens inside one BEGIN IMMEDIATE: several processes may open a new f
 
 from __future__ import annotations
 
-import uuid
 from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
@@ -79,7 +78,7 @@ class SQLiteSchema:
             self.tables.metadata.create_all(connection)
             self._create_special(connection)
             if config is None:
-                self.registry.insert(connection, uuid.uuid4().hex, new_config)
+                self.registry.insert(connection, new_config)
                 config = self.registry.read(connection)
         assert config is not None  # noqa: S101 - it has just been written
         return config

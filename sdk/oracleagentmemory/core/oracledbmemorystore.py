@@ -1,0 +1,173 @@
+"""The store in Oracle AI Database."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import warnings
+from dataclasses import replace
+from typing import Any
+
+import sqlalchemy as sa
+
+from oracleagentmemory._notset import NOT_SET_MARKER, _NotSetMarker
+from oracleagentmemory.apis.embedders.embedder import IEmbedder
+from oracleagentmemory.core.dbschemapolicy import SchemaPolicy
+from oracleagentmemory.core.dbsearch import SearchIndexSyncMode, SearchStrategy
+from oracleagentmemory.core.retention import MemoryRetentionConfig
+from oracleagentmemory.core.sqlmemorystore import (
+    SQLMemoryStore,
+    check_policy,
+    check_retention,
+    check_search,
+)
+from oracleagentmemory.errors import InvalidInputError, NotYetError
+from oracleagentmemory.storage.engine import WriteTransaction
+from oracleagentmemory.storage.kinds import Kind
+from oracleagentmemory.storage.layout import ManagedTables
+from oracleagentmemory.storage.oracle_connections import oracle_engine
+from oracleagentmemory.storage.registry import (
+    Registry,
+    check_store_id,
+    check_vector_dim,
+    new_config,
+    store_name,
+    table_prefix,
+)
+from oracleagentmemory.storage.removals import Selector
+from oracleagentmemory.storage.retrieval import Hit, SearchRequest
+from oracleagentmemory.storage.schema_oracle import OWNER, OracleSchema, read_config
+from oracleagentmemory.storage.vector_sql import vector_hits
+
+_PREFIX = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,16}")
+
+
+class OracleDBMemoryStore(SQLMemoryStore):
+    """A store in an Oracle schema, in the reference's own layout.
+
+    Args:
+        embedder: Turns texts into vectors; None stores text and explicit vectors only.
+        pool: An oracledb pool, or a connection, which is used by one thread at a time; or a
+            SQLAlchemy engine that joins a caller's transactions.
+        schema_policy: REQUIRE_EXISTING changes nothing; CREATE_IF_NECESSARY makes what is
+            missing; CREATE_IF_EMPTY refuses what exists.
+        vector_dim: Numbers per vector; measured by the embedder when a store is created.
+        table_name_prefix: Deprecated; use `memory_store_id`.
+        search_strategy: VECTOR.
+        search_index_sync: When a text index takes up changes; none exists for VECTOR.
+        memory_retention_config: Rules for the life of records; omitted keeps the stored ones.
+        memory_store_id: Name of one of several stores in a schema: a letter, then at most 15
+            letters, digits or underscores; case does not count.
+        schema_owner: Another user's store; not in this version.
+
+    Raises:
+        StateError: If the schema policy forbids what would be needed.
+        DimensionMismatchError: If the store has another dimension than `vector_dim`.
+    """
+
+    def __init__(
+        self,
+        embedder: IEmbedder | None,
+        pool: Any,
+        schema_policy: SchemaPolicy | str = SchemaPolicy.REQUIRE_EXISTING,
+        vector_dim: int | None = None,
+        table_name_prefix: str | _NotSetMarker = NOT_SET_MARKER,
+        search_strategy: SearchStrategy | _NotSetMarker = NOT_SET_MARKER,
+        search_index_sync: SearchIndexSyncMode | _NotSetMarker = NOT_SET_MARKER,
+        memory_retention_config: MemoryRetentionConfig | _NotSetMarker = NOT_SET_MARKER,
+        memory_store_id: str | _NotSetMarker = NOT_SET_MARKER,
+        schema_owner: str | _NotSetMarker = NOT_SET_MARKER,
+    ) -> None:
+        policy = check_policy(schema_policy)
+        self.search_strategy = check_search(search_strategy, search_index_sync)
+        retention = check_retention(memory_retention_config)
+        dimension = check_vector_dim(vector_dim)
+        _check_owner(schema_owner, policy)
+        name, prefix = _names(memory_store_id, table_name_prefix)
+        engine = oracle_engine(pool)
+        found = read_config(engine, Registry(ManagedTables(prefix), name, OWNER))
+        if found is not None:
+            if dimension is not None:
+                found.check_vectors(dimension, None)
+            dimension = found.dimension
+        elif dimension is None and embedder is not None:
+            dimension = embedder.embedding_dimension
+        tables = ManagedTables(prefix, dimension=dimension, with_embedding=dimension is not None)
+        self._open_parts(engine, tables, embedder)
+        self.registry = Registry(tables, name, OWNER)
+        saved = new_config(dimension=dimension, embedder_id=self.embedder_id, retention=retention)
+        schema = OracleSchema(engine, tables, self.extras, self.registry)
+        config = schema.open(policy, found, saved)
+        self._open_config(self._open_retention(config, memory_retention_config, policy))
+        self._insert_chunk = sa.insert(tables.record_chunks).returning(
+            tables.record_chunks.c.chunk_id, sort_by_parameter_order=True
+        )
+
+    def file_bytes(self) -> int | None:
+        """Return None: an Oracle store is no file."""
+        return None
+
+    def _reserve(self, transaction: WriteTransaction, count: int) -> None:
+        """Do nothing: identity columns number their rows."""
+
+    def _number(
+        self, transaction: WriteTransaction, rows: list[dict[str, Any]], column: str
+    ) -> None:
+        """Do nothing: identity columns number their rows."""
+
+    def _insert_chunks(
+        self, transaction: WriteTransaction, rows: list[dict[str, Any]]
+    ) -> list[int]:
+        if "embedding" not in self.tables.record_chunks.c:
+            rows = [{key: row[key] for key in row if key != "embedding"} for row in rows]
+        return [int(number) for number in transaction.execute(self._insert_chunk, rows).scalars()]
+
+    def _insert_texts(self, transaction: WriteTransaction, rows: list[dict[str, Any]]) -> None:
+        """Do nothing: an Oracle Text index reads the chunks themselves."""
+
+    def _drop_texts(
+        self, transaction: WriteTransaction, kind: Kind, selector: Selector, owner: Any
+    ) -> None:
+        """Do nothing: an Oracle Text index reads the chunks themselves."""
+
+    def _vector_hits(self, connection: sa.Connection, request: SearchRequest) -> list[Hit]:
+        if request.vector is None:
+            # Query weighting would read every token of the scope: plain vectors here.
+            vector = self._embed([request.text or ""], is_query=True)[0]
+            request = replace(request, vector=vector)
+        return vector_hits(connection, self.tables, request)
+
+
+def _check_owner(schema_owner: Any, policy: SchemaPolicy) -> None:
+    if isinstance(schema_owner, _NotSetMarker):
+        return
+    if policy is not SchemaPolicy.REQUIRE_EXISTING:
+        raise InvalidInputError("schema_owner needs schema_policy=REQUIRE_EXISTING")
+    if not isinstance(schema_owner, str) or '"' in schema_owner or not schema_owner:
+        raise InvalidInputError("schema_owner must be an unquoted name")
+    raise NotYetError("stores of another schema owner are not opened by this version")
+
+
+def _names(memory_store_id: Any, table_name_prefix: Any) -> tuple[str, str]:
+    """Return a store's name in the registry and the prefix of its tables."""
+    if isinstance(table_name_prefix, _NotSetMarker):
+        given = None if isinstance(memory_store_id, _NotSetMarker) else memory_store_id
+        store_id = check_store_id(given)
+        return store_name(store_id), table_prefix(store_id)
+    warnings.warn(
+        "table_name_prefix is deprecated and will be removed in 27.1; use memory_store_id",
+        DeprecationWarning,
+        stacklevel=3,
+    )
+    if not isinstance(memory_store_id, _NotSetMarker):
+        raise InvalidInputError("give memory_store_id or table_name_prefix, not both")
+    if not isinstance(table_name_prefix, str) or not _PREFIX.fullmatch(table_name_prefix):
+        raise InvalidInputError(
+            "table_name_prefix must be a letter followed by letters, digits or underscores, "
+            f"17 in all, not {table_name_prefix!r:.80}"
+        )
+    prefix = table_name_prefix.upper()
+    if prefix.endswith("_"):
+        return prefix.removesuffix("_"), prefix.lower()
+    digest = hashlib.sha1(prefix.encode(), usedforsecurity=False).hexdigest().upper()
+    return f"__LEGACY_PREFIX_{digest}", prefix.lower()
