@@ -172,6 +172,9 @@ _BUILDERS: dict[str, Callable[[Any], Record]] = {
 }
 
 
+_ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"))
+
+
 def fingerprint(kind: str, fields: Mapping[str, Any]) -> str:
     """Hash a row in a form that does not depend on the database that returned it.
 
@@ -187,7 +190,7 @@ def fingerprint(kind: str, fields: Mapping[str, Any]) -> str:
         for name, value in fields.items()
         if name not in _UNHASHED and value is not None and value != ""
     }
-    text = json.dumps([kind, canonical], sort_keys=True, separators=(",", ":"))
+    text = _ENCODER.encode([kind, canonical])
     return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
 

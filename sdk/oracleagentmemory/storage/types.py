@@ -24,6 +24,7 @@ from sqlalchemy.types import TypeDecorator, UserDefinedType
 
 from oracleagentmemory.storage.constructs import from_utc, to_utc
 
+Binder = Callable[[Any], Any]
 _BLANK = " "
 
 
@@ -72,10 +73,8 @@ class Text(StoreType):
     def spellings(self) -> tuple[TypeEngine[Any], TypeEngine[Any]]:
         return sa.String(self.length), _Spelled(f"VARCHAR2({self.length})", "DB_TYPE_VARCHAR")
 
-    def process_bind_param(self, value: Any, dialect: Dialect) -> Any:
-        if value == "":
-            raise ValueError("an empty string cannot be stored in a short text column")
-        return value
+    def bind_processor(self, dialect: Dialect) -> Binder:
+        return _refuse_blank
 
 
 class BlankableText(Text):
@@ -83,11 +82,11 @@ class BlankableText(Text):
 
     cache_ok = True
 
-    def process_bind_param(self, value: Any, dialect: Dialect) -> Any:
-        return _BLANK if value == "" else value
+    def bind_processor(self, dialect: Dialect) -> Binder:
+        return lambda value: _BLANK if value == "" else value
 
-    def process_result_value(self, value: Any, dialect: Dialect) -> Any:
-        return "" if value == _BLANK else value
+    def result_processor(self, dialect: Dialect, coltype: object) -> Binder:
+        return lambda value: "" if value == _BLANK else value
 
 
 class LongText(StoreType):
@@ -100,11 +99,11 @@ class LongText(StoreType):
     def spellings(self) -> tuple[TypeEngine[Any], TypeEngine[Any]]:
         return sa.Text(), _Spelled("CLOB", "DB_TYPE_CLOB")
 
-    def process_bind_param(self, value: Any, dialect: Dialect) -> Any:
-        return value or None
+    def bind_processor(self, dialect: Dialect) -> Binder:
+        return lambda value: value or None
 
-    def process_result_value(self, value: Any, dialect: Dialect) -> Any:
-        return "" if value is None else value
+    def result_processor(self, dialect: Dialect, coltype: object) -> Binder:
+        return lambda value: "" if value is None else value
 
 
 class RequiredLongText(LongText):
@@ -112,11 +111,11 @@ class RequiredLongText(LongText):
 
     cache_ok = True
 
-    def process_bind_param(self, value: Any, dialect: Dialect) -> Any:
-        return value or _BLANK
+    def bind_processor(self, dialect: Dialect) -> Binder:
+        return lambda value: value or _BLANK
 
-    def process_result_value(self, value: Any, dialect: Dialect) -> Any:
-        return "" if value in (None, _BLANK) else value
+    def result_processor(self, dialect: Dialect, coltype: object) -> Binder:
+        return lambda value: "" if value in (None, _BLANK) else value
 
 
 class Number(StoreType):
@@ -128,8 +127,8 @@ class Number(StoreType):
     def spellings(self) -> tuple[TypeEngine[Any], TypeEngine[Any]]:
         return sa.Integer(), _Spelled("NUMBER", "DB_TYPE_NUMBER")
 
-    def process_result_value(self, value: Any, dialect: Dialect) -> Any:
-        return int(value) if isinstance(value, Decimal | float) else value
+    def result_processor(self, dialect: Dialect, coltype: object) -> Binder | None:
+        return _whole if dialect.name == "oracle" else None
 
 
 class Json(StoreType):
@@ -150,14 +149,14 @@ class Json(StoreType):
     def spellings(self) -> tuple[TypeEngine[Any], TypeEngine[Any]]:
         return sa.JSON(), _Spelled("JSON", "DB_TYPE_JSON")
 
-    def bind_processor(self, dialect: Dialect) -> Callable[[Any], Any]:
+    def bind_processor(self, dialect: Dialect) -> Binder:
         # Not through the impl: SQLAlchemy's JSON type would encode our text a second time.
         def encode(value: Any) -> str | None:
             return None if value is None and self.none_as_null else dump_json(value)
 
         return encode
 
-    def result_processor(self, dialect: Dialect, coltype: object) -> Callable[[Any], Any]:
+    def result_processor(self, dialect: Dialect, coltype: object) -> Binder:
         return _decode_json
 
 
@@ -181,22 +180,11 @@ class UtcTime(StoreType):
         oracle = _Spelled("TIMESTAMP(6) WITH TIME ZONE", "DB_TYPE_TIMESTAMP_TZ")
         return sa.String(35), oracle
 
-    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> Any:
-        if value is None:
-            return None
-        if value.tzinfo is None:
-            raise ValueError("a time without a zone cannot be stored")
-        value = value.astimezone(UTC)
-        if dialect.name == "oracle":
-            return value.replace(tzinfo=None)
-        return value.isoformat(timespec="microseconds")
+    def bind_processor(self, dialect: Dialect) -> Binder:
+        return _naive_utc if dialect.name == "oracle" else _TimeText()
 
-    def process_result_value(self, value: Any, dialect: Dialect) -> Any:
-        if value is None:
-            return None
-        if isinstance(value, datetime):
-            return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
-        return datetime.fromisoformat(value)
+    def result_processor(self, dialect: Dialect, coltype: object) -> Binder:
+        return _read_time
 
     def bind_expression(self, bindparam: BindParameter[Any]) -> ColumnElement[Any]:
         return from_utc(bindparam, type_=self)
@@ -221,19 +209,11 @@ class Vector(StoreType):
         spelling = "VECTOR" if self.dimension is None else f"VECTOR({size})"
         return sa.LargeBinary(), _Spelled(spelling, "DB_TYPE_VECTOR")
 
-    def process_bind_param(self, value: Any, dialect: Dialect) -> Any:
-        if value is None:
-            return None
-        numbers = np.ascontiguousarray(value, dtype="<f4")
-        data = numbers.tobytes()
-        return array.array("f", data) if dialect.name == "oracle" else data
+    def bind_processor(self, dialect: Dialect) -> Binder:
+        return _vector_array if dialect.name == "oracle" else _vector_bytes
 
-    def process_result_value(self, value: Any, dialect: Dialect) -> NDArray[np.float32] | None:
-        if value is None:
-            return None
-        if isinstance(value, bytes | memoryview):
-            return np.frombuffer(value, dtype="<f4")
-        return np.asarray(value, dtype=np.float32)
+    def result_processor(self, dialect: Dialect, coltype: object) -> Binder:
+        return _read_vector
 
 
 class Blob(StoreType):
@@ -263,9 +243,70 @@ class Uid(StoreType):
         return None if value is None else bytes(value).hex()
 
 
+_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+
+
 def dump_json(value: Any) -> str:
     """Return the JSON text of `value` as both databases store it."""
-    return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return _ENCODER.encode(value)
+
+
+class _TimeText:
+    """Writes times as text; the rows of a batch share their time, so the last text is kept."""
+
+    def __init__(self) -> None:
+        self._last: tuple[datetime | None, str | None] = (None, None)
+
+    def __call__(self, value: datetime | None) -> str | None:
+        known, text = self._last
+        if value is not known:
+            text = None if value is None else _in_utc(value).isoformat(timespec="microseconds")
+            self._last = (value, text)
+        return text
+
+
+def _in_utc(value: datetime) -> datetime:
+    if value.tzinfo is None:
+        raise ValueError("a time without a zone cannot be stored")
+    return value.astimezone(UTC)
+
+
+def _naive_utc(value: datetime | None) -> datetime | None:
+    return None if value is None else _in_utc(value).replace(tzinfo=None)
+
+
+def _read_time(value: Any) -> datetime | None:
+    if value is None:
+        return None
+    if isinstance(value, datetime):
+        return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+    return datetime.fromisoformat(value)
+
+
+def _refuse_blank(value: Any) -> Any:
+    if value == "":
+        raise ValueError("an empty string cannot be stored in a short text column")
+    return value
+
+
+def _whole(value: Any) -> Any:
+    return int(value) if isinstance(value, Decimal | float) else value
+
+
+def _vector_bytes(value: Any) -> bytes | None:
+    return None if value is None else np.ascontiguousarray(value, dtype="<f4").tobytes()
+
+
+def _vector_array(value: Any) -> array.array[float] | None:
+    return None if value is None else array.array("f", _vector_bytes(value) or b"")
+
+
+def _read_vector(value: Any) -> NDArray[np.float32] | None:
+    if value is None:
+        return None
+    if isinstance(value, bytes | memoryview):
+        return np.frombuffer(value, dtype="<f4")
+    return np.asarray(value, dtype=np.float32)
 
 
 def _decode_json(value: Any) -> Any:
