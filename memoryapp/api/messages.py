@@ -18,9 +18,12 @@ from memoryapp.api.schemas import DeleteParameters, MessagePatch, MessagesIn, Pa
 from memoryapp.services import messages
 
 router = Router(tags=["messages"])
+# Whole paths: ninja takes path parameters from them, not from the prefix of a router.
+_ALL = "/{id:thread_id}/messages"
+_ONE = "/{id:thread_id}/messages/{id:message_id}"
 
 
-@router.post("", response={201: MessageIds}, operation_id="add_messages")
+@router.post(_ALL, response={201: MessageIds}, operation_id="add_messages")
 def add_messages(request: ApiRequest, thread_id: str, body: MessagesIn) -> Status[MessageIds]:
     """Append messages to a thread, in order; all of them or none."""
     given = [message.model_dump(exclude_none=True) for message in body.messages]
@@ -28,7 +31,7 @@ def add_messages(request: ApiRequest, thread_id: str, body: MessagesIn) -> Statu
     return Status(201, MessageIds(message_ids=message_ids))
 
 
-@router.get("", response=MessagePageOut, operation_id="list_messages")
+@router.get(_ALL, response=MessagePageOut, operation_id="list_messages")
 def list_messages(
     request: ApiRequest, thread_id: str, query: Query[PageParameters]
 ) -> MessagePageOut:
@@ -43,7 +46,7 @@ def list_messages(
     )
 
 
-@router.get("/{id:message_id}", response=MessageOut, operation_id="get_message")
+@router.get(_ONE, response=MessageOut, operation_id="get_message")
 def get_message(
     request: ApiRequest, thread_id: str, message_id: str, response: HttpResponse
 ) -> MessageOut:
@@ -53,7 +56,7 @@ def get_message(
     return message_out(row)
 
 
-@router.patch("/{id:message_id}", response=MessageOut, operation_id="update_message")
+@router.patch(_ONE, response=MessageOut, operation_id="update_message")
 def update_message(
     request: ApiRequest,
     thread_id: str,
@@ -74,7 +77,7 @@ def update_message(
     return message_out(row)
 
 
-@router.delete("/{id:message_id}", response={204: None}, operation_id="delete_message")
+@router.delete(_ONE, response={204: None}, operation_id="delete_message")
 def delete_message(
     request: ApiRequest, thread_id: str, message_id: str, query: Query[DeleteParameters]
 ) -> Status[None]:

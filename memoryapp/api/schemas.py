@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 
@@ -17,10 +18,42 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
+from oracleagentmemory.apis.validation import (
+    ROLE_MAX_BYTES,
+    TIMESTAMP_MAX_BYTES,
+    check_id,
+    check_metadata,
+    check_text,
+)
+from oracleagentmemory.errors import InvalidInputError
+
 MemoryType = Literal["memory", "fact", "guideline", "preference"]
 RecordType = Literal["memory", "fact", "guideline", "preference", "message"]
 Status = Literal["valid", "invalid"]
-Metadata = dict[str, Any]
+
+
+def _checked(check: Callable[[Any], Any]) -> AfterValidator:
+    """Make an SDK check name its field in the answer's ``errors``."""
+
+    def validate(value: Any) -> Any:
+        try:
+            check(value)
+        except InvalidInputError as error:
+            raise PydanticCustomError("not_storable", "{why}", {"why": str(error)}) from None
+        return value
+
+    return AfterValidator(validate)
+
+
+Text = Annotated[str, _checked(lambda value: check_text(value, "the text"))]
+Id = Annotated[str, _checked(lambda value: check_id(value, "the id"))]
+RoleName = Annotated[
+    str, _checked(lambda value: check_id(value, "the role", max_bytes=ROLE_MAX_BYTES))
+]
+Timestamp = Annotated[
+    str, _checked(lambda value: check_text(value, "the text", max_bytes=TIMESTAMP_MAX_BYTES))
+]
+Metadata = Annotated[dict[str, Any], _checked(check_metadata)]
 
 
 class Body(BaseModel):
@@ -28,7 +61,7 @@ class Body(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    reason: str = Field("", max_length=500, description="Why; kept in the audit entry.")
+    reason: Text = Field("", max_length=500, description="Why; kept in the audit entry.")
 
 
 class PatchBody(Body):
@@ -74,7 +107,7 @@ class PageParameters(Parameters):
 class DeleteParameters(Parameters):
     """What a delete may say."""
 
-    reason: str = Field("", max_length=500, description="Why; kept in the audit entry.")
+    reason: Text = Field("", max_length=500, description="Why; kept in the audit entry.")
 
 
 def _aware(value: datetime) -> datetime:
@@ -97,8 +130,8 @@ MetadataText = Annotated[Metadata, BeforeValidator(_metadata_of_text, json_schem
 class ThreadParameters(PageParameters):
     """Filters of the list of threads."""
 
-    user_id: str | None = None
-    agent_id: str | None = None
+    user_id: Id | None = None
+    agent_id: Id | None = None
     since: Moment | None = Field(None, description="Effective time, ISO 8601; UTC if no zone.")
     until: Moment | None = None
     metadata: MetadataText | None = Field(None, description="A metadata filter as JSON.")
@@ -108,16 +141,16 @@ class MemoryParameters(ThreadParameters):
     """Filters of the list of memories."""
 
     memory_type: list[MemoryType] = Field([], description="Repeat it for several types.")
-    thread_id: str | None = None
+    thread_id: Id | None = None
     status: Status | Literal["any"] = "valid"
 
 
 class ThreadIn(Body):
     """A new thread."""
 
-    id: str | None = Field(None, description="Made by the server when left out.")
-    user_id: str | None = Field(None, description="May be left out by a key of one user.")
-    agent_id: str | None = None
+    id: Id | None = Field(None, description="Made by the server when left out.")
+    user_id: Id | None = Field(None, description="May be left out by a key of one user.")
+    agent_id: Id | None = None
     metadata: Metadata | None = None
 
 
@@ -132,12 +165,10 @@ class MessageIn(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    role: str = Field(
-        min_length=1, description="`user`, `assistant` or another name; at most 30 bytes."
-    )
-    content: str
-    id: str | None = Field(None, description="In one request either all messages have one or none.")
-    timestamp: str | None = Field(None, description="The caller's time, best as ISO 8601.")
+    role: RoleName = Field(description="`user`, `assistant` or another name; at most 30 bytes.")
+    content: Text
+    id: Id | None = Field(None, description="In one request either all messages have one or none.")
+    timestamp: Timestamp | None = Field(None, description="The caller's time, best as ISO 8601.")
     metadata: Metadata | None = None
 
 
@@ -150,30 +181,30 @@ class MessagesIn(Body):
 class MessagePatch(PatchBody):
     """A change of a message; its role and time are history and stay."""
 
-    content: str = ""
+    content: Text = ""
     metadata: Metadata | None = None
 
 
 class MemoryIn(Body):
     """A new memory."""
 
-    content: str
+    content: Text
     memory_type: MemoryType = "memory"
-    id: str | None = Field(None, description="Made by the server when left out.")
-    user_id: str | None = Field(None, description="May be left out by a key of one user.")
-    agent_id: str | None = None
-    thread_id: str | None = None
-    timestamp: str | None = Field(None, description="The caller's time, best as ISO 8601.")
+    id: Id | None = Field(None, description="Made by the server when left out.")
+    user_id: Id | None = Field(None, description="May be left out by a key of one user.")
+    agent_id: Id | None = None
+    thread_id: Id | None = None
+    timestamp: Timestamp | None = Field(None, description="The caller's time, best as ISO 8601.")
     metadata: Metadata | None = None
-    ttl_days: int | None = Field(None, description="Days until it expires; null means never.")
+    ttl_days: int | None = Field(None, ge=1, description="Days until it expires; null means never.")
 
 
 class MemoryPatch(PatchBody):
     """A change of a memory; `metadata` replaces what was there."""
 
-    content: str = ""
+    content: Text = ""
     metadata: Metadata | None = None
-    timestamp: str | None = None
+    timestamp: Timestamp | None = None
     status: Status = "valid"
 
 
@@ -182,12 +213,12 @@ class SearchIn(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    query: str
-    user_id: str | None = Field(
+    query: Text
+    user_id: Id | None = Field(
         None, description="Left out: the key's one user, or all; null: records of no user."
     )
-    agent_id: str | None = Field(None, description="Left out: any; null: records of no agent.")
-    thread_id: str | None = Field(None, description="Left out: any; null: records of no thread.")
+    agent_id: Id | None = Field(None, description="Left out: any; null: records of no agent.")
+    thread_id: Id | None = Field(None, description="Left out: any; null: records of no thread.")
     record_types: list[RecordType] = Field([], description="Empty: all of them.")
     max_results: int = Field(10, ge=1, le=100)
     metadata_filter: Metadata | None = None
@@ -197,10 +228,10 @@ class SearchIn(BaseModel):
 class SearchParameters(Parameters):
     """A search by meaning, as a query string."""
 
-    q: str
-    user_id: str | None = None
-    agent_id: str | None = None
-    thread_id: str | None = None
+    q: Text
+    user_id: Id | None = None
+    agent_id: Id | None = None
+    thread_id: Id | None = None
     record_types: list[RecordType] = []
     max_results: int = Field(10, ge=1, le=100)
     metadata_filter: MetadataText | None = Field(None, description="A metadata filter as JSON.")

@@ -45,6 +45,6 @@ api = MemoryAPI(
 )
 add_handlers(api)
 api.add_router("/threads", threads.router)
-api.add_router("/threads/{id:thread_id}/messages", messages.router)
+api.add_router("/threads", messages.router)
 api.add_router("/memories", memories.router)
 api.add_router("/search", search.router)
