@@ -34,7 +34,7 @@ from oracleagentmemory.inspection.sources import Source
 from oracleagentmemory.inspection.statistics import StatisticsStatements
 
 if TYPE_CHECKING:
-    from oracleagentmemory.core.oraclememorystore import SQLMemoryStore
+    from oracleagentmemory.core.sqlmemorystore import SQLMemoryStore
 
 MAX_PAGE = 1_000
 _EMPTY_DIGEST = ThreadDigest(message_count=0, memory_count=0, first_text="", last_effective_at=None)
@@ -213,7 +213,7 @@ class StoreInspector:
 
     def statistics(self) -> Statistics:
         """Return the whole store in numbers, whatever a person may see."""
-        config, file_bytes = self._store.config, self._store.file_bytes()
+        config, file_bytes = self._store.current_config(), self._store.file_bytes()
         with self._store.engine.read() as connection:
             chunks, orphans, vectors = self._statistics.chunks(connection)
             return Statistics(

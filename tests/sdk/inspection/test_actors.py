@@ -45,16 +45,16 @@ def _numbers(actors: list[Actor]) -> dict[str, dict[str, int]]:
     }
 
 
-@pytest.mark.parametrize("limit", [1, 2, 50])
 @pytest.mark.parametrize(("noun", "field"), [("users", "user_id"), ("agents", "agent_id")])
 @pytest.mark.parametrize("user_ids", [None, {"ada"}, {"ada", "空", "stranger"}, set()])
 def test_pages_hold_every_id_with_the_numbers_of_its_visible_records(
-    world: World, limit: int, noun: str, field: str, user_ids: Any
+    world: World, noun: str, field: str, user_ids: Any
 ) -> None:
-    actors = _walk(StoreInspector(world.store), noun, limit, user_ids=user_ids)
     expected = _expected(world, field, user_ids)
-    assert [actor.id for actor in actors] == sorted(expected)
-    assert _numbers(actors) == expected
+    for limit in (1, 2, 50):
+        actors = _walk(StoreInspector(world.store), noun, limit, user_ids=user_ids)
+        assert [actor.id for actor in actors] == sorted(expected)
+        assert _numbers(actors) == expected
 
 
 def test_an_id_with_a_profile_alone_is_listed_with_its_profile(world: World) -> None:
@@ -109,11 +109,14 @@ def test_the_last_time_is_that_of_the_newest_records(store: Any) -> None:
 
 
 @pytest.mark.parametrize("noun", ["users", "agents"])
-@pytest.mark.parametrize(
-    "arguments",
-    [{"limit": 0}, {"before": "a", "after": "b"}, {"after": ""}, {"before": "\0"}, {"ids": [""]}],
-    ids=repr,
-)
-def test_bad_arguments_are_refused(store: Any, noun: str, arguments: Any) -> None:
-    with pytest.raises(InvalidInputError):
-        getattr(StoreInspector(store), noun)(**arguments)
+def test_bad_arguments_are_refused(store: Any, noun: str) -> None:
+    read = getattr(StoreInspector(store), noun)
+    for arguments in (
+        {"limit": 0},
+        {"before": "a", "after": "b"},
+        {"after": ""},
+        {"before": "\0"},
+        {"ids": [""]},
+    ):
+        with pytest.raises(InvalidInputError):
+            read(**arguments)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
 import pytest
@@ -76,7 +76,7 @@ def ids_of(pages: list[Page]) -> list[str]:
 def test_walking_pages_gives_exactly_the_rows_of_a_plain_filter(world: World, kind: Any) -> None:
     inspector = StoreInspector(world.store)
 
-    @settings(max_examples=120, deadline=None, database=None)
+    @settings(max_examples=80, deadline=None, database=None)
     @example({}, 1)
     @example({"user_ids": frozenset(USERS)}, 4)
     @given(_filters(kind), st.integers(1, 12))
@@ -164,42 +164,48 @@ def test_a_record_outside_the_scope_or_expired_is_not_found(world: World) -> Non
     assert inspector.record("message", shown.id) is None
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        {"limit": 0},
-        {"limit": 1001},
-        {"limit": "5"},
-        {"before": "1", "after": "1"},
-        {"before": ""},
-        {"before": "-1"},
-        {"after": "1e3"},
-        {"before": "٣"},
-        {"before": "9" * 40},
-        {"before": "2026-01-01T00:00:00~x"},
-        {"after": "0001-01-01T00:00:00+14:00~x"},
-        {"after": "2026-01-01T00:00:00+00:00~"},
-        {"after": "2026-01-01T00:00:00+00:00~\0"},
-        {"status": "gone"},
-        {"memory_types": ["image"]},
-        {"since": datetime(2026, 1, 1)},
-        {"until": datetime.min.replace(tzinfo=UTC).astimezone(UTC).replace(tzinfo=None)},
-        {"metadata_filter": []},
-        {"metadata_filter": {"k": {"$not": 1, "x": 2}}},
-        {"user_id": ""},
-        {"user_id": "x" * 129},
-        {"user_ids": {"\ud800"}},
-    ],
-    ids=repr,
+BAD_ARGUMENTS: tuple[dict[str, Any], ...] = (
+    {"limit": 0},
+    {"limit": 1001},
+    {"limit": "5"},
+    {"before": "1", "after": "1"},
+    {"before": ""},
+    {"before": "-1"},
+    {"after": "1e3"},
+    {"before": "٣"},
+    {"before": "9" * 40},
+    {"before": "2026-01-01T00:00:00~x"},
+    {"after": "0001-01-01T00:00:00+14:00~x"},
+    {"after": "2026-01-01T00:00:00+00:00~"},
+    {"after": "2026-01-01T00:00:00+00:00~\0"},
+    {"status": "gone"},
+    {"memory_types": ["image"]},
+    {"since": datetime(2026, 1, 1)},
+    {"until": datetime.max},
+    {"until": datetime.min.replace(tzinfo=timezone(timedelta(hours=14)))},
+    {"metadata_filter": []},
+    {"metadata_filter": {"k": {"$not": 1, "x": 2}}},
+    {"user_id": ""},
+    {"user_id": "x" * 129},
+    {"user_ids": {"\ud800"}},
 )
+
+
+@pytest.mark.parametrize("kind", KINDS)
 def test_bad_arguments_are_refused_before_any_read(
-    world: World, kind: Any, arguments: Any, monkeypatch: pytest.MonkeyPatch
+    store: Any, kind: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    inspector = StoreInspector(world.store)
-    monkeypatch.setattr(world.store.engine, "read", None)
-    with pytest.raises(InvalidInputError):
-        inspector.page(kind, **arguments)
+    inspector = StoreInspector(store)
+    monkeypatch.setattr(store.engine, "read", None)
+
+    def accepts(arguments: dict[str, Any]) -> bool:
+        try:
+            inspector.page(kind, **arguments)
+        except InvalidInputError:
+            return False
+        return True
+
+    assert [arguments for arguments in BAD_ARGUMENTS if accepts(arguments)] == []
 
 
 def test_filters_that_do_not_fit_the_kind_are_refused_not_ignored(world: World) -> None:

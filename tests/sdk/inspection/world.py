@@ -17,6 +17,7 @@ USERS = ("ada", "béla", "空", "d'oh")
 AGENTS = ("scout", "a/b")
 THREADS = tuple(f"thread {number}" for number in range(7))
 TYPES = ("memory", "fact", "guideline", "preference")
+_AT_ONCE = 15
 EPOCH = datetime(2026, 3, 1, 12, tzinfo=UTC)
 METADATA: tuple[dict[str, Any] | None, ...] = (None, {}, {"k": 1}, {"k": 2, "tags": ["x", "y"]})
 #: Metadata filters with what they mean.
@@ -57,8 +58,8 @@ class World:
         self.known: dict[str, list[Known]] = {"thread": [], "message": [], "memory": []}
         for number, thread_id in enumerate(THREADS):
             self._add_thread(thread_id, EPOCH + timedelta(hours=number // 3))
-        for number in range(size):
-            self._add("message" if number % 3 == 0 else "memory", number)
+        for start in range(0, size, _AT_ONCE):
+            self._add_some(range(start, min(start + _AT_ONCE, size)))
 
     def ids(self, kind: str, filters: Mapping[str, Any]) -> list[str]:
         """The ids that a filter selects, newest first."""
@@ -95,9 +96,22 @@ class World:
         # Threads that were made at the same moment are ordered by their ids.
         self.known["thread"].sort(key=lambda thread: (thread.effective_at, thread.id))
 
-    def _add(self, kind: str, number: int) -> None:
+    def _add_some(self, numbers: range) -> None:
+        """Store records of all kinds in one transaction, so at one moment."""
+        created_at = EPOCH + timedelta(minutes=numbers[0])
+        self.store.engine.clock = lambda: created_at
+        batches = []
+        for number in numbers:
+            kind = "message" if number % 3 == 0 else "memory"
+            record, told = self._record(kind, number, created_at)
+            self.known[kind].append(record)
+            batches.append(self._batch(record, told))
+        self.store.add_batches(batches)
+
+    def _record(
+        self, kind: str, number: int, created_at: datetime
+    ) -> tuple[Known, datetime | None]:
         pick = self._random.choice
-        created_at = EPOCH + timedelta(minutes=number)
         told = pick((None, None, created_at + timedelta(days=self._random.randint(-40, 40))))
         expired = self._random.random() < 0.2
         if expired:
@@ -114,9 +128,7 @@ class World:
             metadata=pick(METADATA),
             expired=expired,
         )
-        self.store.engine.clock = lambda: created_at
-        self.store.add_batches([self._batch(record, told)])
-        self.known[kind].append(record)
+        return record, told
 
     def _batch(self, record: Known, told: datetime | None) -> PendingRecordBatch:
         batch = PendingRecordBatch(
