@@ -1,0 +1,74 @@
+"""What a store's tables hold, and whether the SDK-only tables agree with the records."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import sqlalchemy as sa
+
+from oracleagentmemory.core.sqlmemorystore import SQLMemoryStore
+from oracleagentmemory.storage.kinds import KINDS
+from oracleagentmemory.storage.rows import row_fingerprint
+from oracleagentmemory.storage.textsearch import index_text, scope_token
+
+
+def rows_of(store: SQLMemoryStore, table: sa.TableClause) -> list[Any]:
+    with store.engine.read() as connection:
+        return list(connection.execute(sa.select(table)).all())
+
+
+def everything(store: SQLMemoryStore) -> dict[str, list[str]]:
+    """Every row of every table, as text; numbers that were only reserved do not count."""
+    tables: list[sa.TableClause] = list(store.tables.metadata.sorted_tables)
+    tables = [one for one in tables if one.name != store.extras.sequence.name]
+    if has_texts(store):
+        tables.append(store.extras.text)
+    # Rows of one store's tables only: the registry is compared too.
+    return {table.name: sorted(map(repr, rows_of(store, table))) for table in tables}
+
+
+def has_texts(store: SQLMemoryStore) -> bool:
+    return store.engine.dialect_name == "sqlite"
+
+
+def check_agreement(store: SQLMemoryStore) -> None:
+    """Assert that states, changes, tokens and texts say what the records say."""
+    states = {
+        (row.record_kind, row.record_id): row for row in rows_of(store, store.extras.record_state)
+    }
+    records = {}
+    for kind in KINDS:
+        for row in rows_of(store, kind.table(store.tables)):
+            records[kind.name, row._mapping[kind.key]] = row_fingerprint(kind, row)
+    assert {key: row.fingerprint for key, row in states.items()} == records
+    changes = sorted(rows_of(store, store.extras.change), key=lambda one: one.change_id)
+    newest = {
+        (one.record_kind, one.record_id): one
+        for one in changes
+        if one.operation in ("add", "update")
+    }
+    for key, digest in records.items():
+        assert newest[key].fingerprint == digest, f"the newest change of {key} shows another row"
+    _check_chunks(store, records)
+
+
+def _check_chunks(store: SQLMemoryStore, records: dict[tuple[str, str], str]) -> None:
+    chunks = rows_of(store, store.tables.record_chunks)
+    kinds = {record_type: kind.name for kind in KINDS for record_type in kind.types}
+    for chunk in chunks:
+        assert (kinds[chunk.source_record_type], chunk.source_id) in records, "an orphan chunk"
+    tokens = {row.chunk_id for row in rows_of(store, store.extras.chunk_token)}
+    assert tokens <= {chunk.chunk_id for chunk in chunks}, "orphan tokens"
+    if has_texts(store):
+        found = {row.rowid: (row.scope, row.body) for row in rows_of(store, store.extras.text)}
+        assert found == {
+            chunk.chunk_id: (scope_token(_scope_of(chunk)), index_text(chunk.chunk_text))
+            for chunk in chunks
+        }
+
+
+def _scope_of(chunk: Any) -> str | None:
+    if chunk.source_record_type == "user_profile":
+        return str(chunk.source_id)
+    user_id: str | None = chunk.user_id
+    return user_id
