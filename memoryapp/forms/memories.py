@@ -38,7 +38,7 @@ class MemoryFilterForm(PageForm):
     status = forms.ChoiceField(required=False, choices=STATUS_CHOICES, widget=forms.HiddenInput)
 
     @property
-    def statusvalue(self) -> str:
+    def status_value(self) -> str:
         """The chosen status; valid memories unless another is asked for."""
         return self.value("status") or "valid"
 

@@ -12,7 +12,7 @@ from django.views.decorators.http import require_http_methods
 
 from memoryapp.forms.account import AccountForm, PasswordForm
 from memoryapp.services import account
-from memoryapp.views.page import PageRequest, form_page
+from memoryapp.views.page import PageRequest, form_page, posted
 
 SECTION = {"section": "account"}
 
@@ -20,7 +20,7 @@ SECTION = {"section": "account"}
 @require_http_methods(["GET", "HEAD", "POST"])
 def account_page(request: PageRequest) -> HttpResponse:
     """Time zone and keys."""
-    form = AccountForm(request.POST or None, instance=request.user)
+    form = AccountForm(posted(request), instance=request.user)
     if request.method == "POST" and form.is_valid():
         account.save(request.access, form, request.user.username, fields=form.changed_data)
         messages.success(request, "Account saved.")
@@ -33,7 +33,7 @@ def account_page(request: PageRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def account_password(request: PageRequest) -> HttpResponse:
     """A new password; other browsers are signed out."""
-    form = PasswordForm(request.user, request.POST or None)
+    form = PasswordForm(request.user, posted(request))
     if request.method == "POST" and form.is_valid():
         account.save(request.access, form, request.user.username, fields=["password"])
         update_session_auth_hash(request, request.user)

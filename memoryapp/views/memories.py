@@ -21,7 +21,7 @@ from memoryapp.forms.memories import (
 from memoryapp.services import memories
 from memoryapp.services.lookup import cursors
 from memoryapp.services.metadata import own_metadata
-from memoryapp.views.page import PageRequest, form_page, submitted, way_back
+from memoryapp.views.page import PageRequest, form_page, posted, submitted, way_back
 from oracleagentmemory.errors import ConflictError, InvalidInputError, NotFoundError
 from oracleagentmemory.inspection import Row
 
@@ -74,7 +74,7 @@ def memory_detail(request: PageRequest, memory_id: str) -> HttpResponse:
 def memory_new(request: PageRequest) -> HttpResponse:
     """Add a memory; ``?user_id= agent_id= thread_id=`` fill the form in."""
     request.access.require_write()
-    form = NewMemoryForm(request.POST or None, initial=request.GET.dict())
+    form = NewMemoryForm(posted(request), initial=request.GET.dict())
     if request.method == "POST":
         new_id = submitted(form, lambda data: memories.add(request.access, **_stored(data)))
         if new_id is not None:
@@ -88,7 +88,7 @@ def memory_edit(request: PageRequest, memory_id: str) -> HttpResponse:
     """Edit a memory; 409 with both versions when somebody else was faster."""
     request.access.require_write()
     row = memories.get(request.access, memory_id)
-    form = EditMemoryForm(request.POST or None, initial=_initial(row))
+    form = EditMemoryForm(posted(request), initial=_initial(row))
     context = {**SECTION, "row": row, "next": way_back(request, "memory-detail", memory_id)}
     if request.method == "POST":
         try:
@@ -151,7 +151,7 @@ def memory_delete(request: PageRequest, memory_id: str) -> HttpResponse:
     """Ask, then delete."""
     request.access.require_write()
     row = memories.get(request.access, memory_id)
-    form = ReasonForm(request.POST or None, initial={"fingerprint": row.fingerprint})
+    form = ReasonForm(posted(request), initial={"fingerprint": row.fingerprint})
     if request.method == "POST" and form.is_valid():
         memories.delete(
             request.access,

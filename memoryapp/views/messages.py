@@ -14,7 +14,7 @@ from memoryapp.ids import encode_tilde
 from memoryapp.services import messages as thread_messages
 from memoryapp.services import threads
 from memoryapp.services.metadata import own_metadata
-from memoryapp.views.page import PageRequest, form_page, submitted
+from memoryapp.views.page import PageRequest, form_page, posted, submitted
 from memoryapp.views.threads import SECTION, end_of_thread, thread_context
 from oracleagentmemory.errors import ConflictError
 
@@ -54,7 +54,7 @@ def message_edit(request: PageRequest, thread_id: str, message_id: str) -> HttpR
         "metadata": own_metadata(row.record.metadata),
         "fingerprint": row.fingerprint,
     }
-    form = EditMessageForm(request.POST or None, initial=initial)
+    form = EditMessageForm(posted(request), initial=initial)
     context = {**SECTION, "row": row, "thread_id": thread_id}
     if request.method == "POST":
         try:
@@ -86,7 +86,7 @@ def message_delete(request: PageRequest, thread_id: str, message_id: str) -> Htt
     """Ask, then delete a message; memories that came from it stay."""
     request.access.require_write()
     row = thread_messages.get(request.access, thread_id, message_id)
-    form = ReasonForm(request.POST or None, initial={"fingerprint": row.fingerprint})
+    form = ReasonForm(posted(request), initial={"fingerprint": row.fingerprint})
     if request.method == "POST" and form.is_valid():
         thread_messages.delete(
             request.access,

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from django import forms
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
@@ -33,6 +33,11 @@ def way_back(request: HttpRequest, url_name: str, *args: str) -> str:
     ):
         return target
     return reverse(url_name, args=args)
+
+
+def posted(request: HttpRequest) -> QueryDict | None:
+    """Return what was sent, which may be nothing at all; None for a page that is only opened."""
+    return request.POST if request.method == "POST" else None
 
 
 def submitted(form: forms.Form, change: Callable[[dict[str, Any]], Result]) -> Result | None:

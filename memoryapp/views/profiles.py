@@ -16,7 +16,7 @@ from memoryapp.forms.profiles import NewProfileForm, ProfileForm
 from memoryapp.services import memories, profiles, threads
 from memoryapp.services.lookup import cursors
 from memoryapp.services.metadata import own_metadata
-from memoryapp.views.page import PageRequest, form_page, submitted
+from memoryapp.views.page import PageRequest, form_page, posted, submitted
 from oracleagentmemory.errors import ConflictError, NotFoundError
 from oracleagentmemory.inspection import Actor, ActorPage
 
@@ -58,7 +58,7 @@ class ProfilePages:
     def new(self, request: PageRequest) -> HttpResponse:
         """Add a profile for an id that has none."""
         request.access.require_write()
-        form = NewProfileForm(request.POST or None)
+        form = NewProfileForm(posted(request))
         if request.method == "POST" and form.is_valid():
             record_id = form.cleaned_data["record_id"]
             if self._has_profile(request, record_id):
@@ -71,7 +71,7 @@ class ProfilePages:
         """Add or edit the profile of an id; 409 when somebody else was faster."""
         request.access.require_write()
         actor = self.get(request.access, record_id)
-        form = ProfileForm(request.POST or None, initial=self._initial(actor))
+        form = ProfileForm(posted(request), initial=self._initial(actor))
         context = {**self._context(), "actor": actor}
         try:
             if request.method == "POST" and self._stored(request, form, record_id):

@@ -19,7 +19,7 @@ from memoryapp.services import messages as thread_messages
 from memoryapp.services import threads
 from memoryapp.services.lookup import cursors
 from memoryapp.services.metadata import own_metadata
-from memoryapp.views.page import PageRequest, form_page, submitted, way_back
+from memoryapp.views.page import PageRequest, form_page, posted, submitted, way_back
 from oracleagentmemory.errors import ConflictError, InvalidInputError
 
 SECTION = {"section": "thread-list"}
@@ -78,7 +78,7 @@ def thread_context(
 def thread_new(request: PageRequest) -> HttpResponse:
     """Create a thread; ``?user_id=`` fills the form in."""
     request.access.require_write()
-    form = NewThreadForm(request.POST or None, initial=request.GET.dict())
+    form = NewThreadForm(posted(request), initial=request.GET.dict())
     if request.method == "POST":
         new_id = submitted(form, lambda data: threads.create(request.access, **data))
         if new_id is not None:
@@ -93,7 +93,7 @@ def thread_edit(request: PageRequest, thread_id: str) -> HttpResponse:
     request.access.require_write()
     row = threads.get(request.access, thread_id)
     initial = {"metadata": own_metadata(row.record.metadata), "fingerprint": row.fingerprint}
-    form = EditThreadForm(request.POST or None, initial=initial)
+    form = EditThreadForm(posted(request), initial=initial)
     context = {**SECTION, "row": row}
     if request.method == "POST":
         try:
@@ -123,7 +123,7 @@ def thread_delete(request: PageRequest, thread_id: str) -> HttpResponse:
     """Ask, then delete the thread with all that is in it."""
     request.access.require_write()
     row = threads.get(request.access, thread_id)
-    form = ReasonForm(request.POST or None, initial={"fingerprint": row.fingerprint})
+    form = ReasonForm(posted(request), initial={"fingerprint": row.fingerprint})
     if request.method == "POST" and form.is_valid():
         threads.delete(
             request.access,
