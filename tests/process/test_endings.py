@@ -7,7 +7,7 @@ import signal
 
 import pytest
 
-from tests.process.product import Product
+from tests.process.product import SUPERVISOR, Product
 
 
 def ended_status(product: Product) -> int:
@@ -35,7 +35,7 @@ def test_sigterm_to_make_ends_everything(product: Product) -> None:
 
 def test_kill_of_the_supervisor_leaves_no_child(product: Product) -> None:
     product.start()
-    os.kill(product.process_of(r"python manage\.py memory_run"), signal.SIGKILL)
+    os.kill(product.process_of(SUPERVISOR), signal.SIGKILL)
     product.wait_until_gone()
 
 
@@ -47,7 +47,7 @@ def test_a_child_that_dies_is_named_and_ends_the_rest(
     product: Product, who: str, named: str
 ) -> None:
     product.start()
-    supervisor = product.process_of(r"python manage\.py memory_run")
+    supervisor = product.process_of(SUPERVISOR)
     web = product.process_of("granian", parent=supervisor)
     victim = {
         "worker": lambda: product.process_of("celery", parent=supervisor),

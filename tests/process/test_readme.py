@@ -49,7 +49,7 @@ def test_curl_lines_store_and_find(product: Product) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
     thread, messages, memory, found = map(json.loads, done.stdout.strip().splitlines())
     assert thread["id"] == "trip-1"
-    assert len(messages["messages"]) == 1
+    assert len(messages["message_ids"]) == 1
     assert memory["content"] == "Ada prefers a seat by the window."
     assert [hit["rank"] for hit in found["results"]] == [1, 2]
     assert "window" in json.dumps(found["results"][0])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import signal
 import socket
@@ -29,7 +30,10 @@ def test_fresh_checkout_starts_with_demo_and_login_and_again_unchanged(
 
         before = product.tables()
         assert len(before["thread"]) > 50
-        assert product.start() < 5
+        elapsed_s = product.start()
+        assert product.start_work_s() < 5
+        if os.getloadavg()[0] < 1:  # else the clock tells of the neighbours
+            assert elapsed_s < 5
         assert "password  " not in product.output
         assert f"log in as {name}" in product.output
         assert f"changepassword {name}" in product.output
