@@ -107,7 +107,7 @@ class Statements:
     def _of_source(self) -> tuple[ColumnElement[bool], ...]:
         chunks = self.tables.record_chunks.c
         return (
-            chunks.source_id == bind("source_id", chunks.source_id),
+            chunks.source_id == bind("of_source_id", chunks.source_id),
             chunks.source_record_type == bind("source_type", chunks.source_record_type),
         )
 

@@ -240,7 +240,7 @@ class Updating(Adding):
         self._reserve(transaction, 2 + (len(changes.chunks.columns) if changes.chunks else 0))
         transaction.execute(self.statements.update(kind), {"id_": record_id, **values})
         self._note_update(transaction, kind, row, values, user_id)
-        source = {"source_id": record_id, "source_type": record_type}
+        source = {"of_source_id": record_id, "source_type": record_type}
         if changes.rewrite is not None:
             self._rewrite_chunks(transaction, kind, row, values["status"], changes.chunks)
         elif not isinstance(changes.vectors, _NotSetMarker):
@@ -327,7 +327,7 @@ class Updating(Adding):
     ) -> None:
         """Set or clear the vectors of the existing retrieval rows."""
         record_id = row._mapping[kind.key]
-        source = {"source_id": record_id, "source_type": record_type}
+        source = {"of_source_id": record_id, "source_type": record_type}
         chunks = transaction.execute(self.statements.chunks_of, source).all()
         if vectors is not None and not chunks and len(vectors) == 1:
             text = RetrievalText([""], vectors)
