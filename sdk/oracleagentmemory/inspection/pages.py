@@ -14,7 +14,7 @@ from oracleagentmemory.inspection.selection import Criteria
 from oracleagentmemory.inspection.sources import Source
 from oracleagentmemory.storage.filters import Filter
 from oracleagentmemory.storage.kinds import kind_of
-from oracleagentmemory.storage.rows import effective_time, fingerprint, to_record
+from oracleagentmemory.storage.rows import effective_time, to_record
 
 
 class Pages:
@@ -39,10 +39,8 @@ class Pages:
         if cursor is not None:
             binds |= parse_cursor(self._kind, cursor)
         statement = self._statements.rows(criteria, direction)
-        found = [
-            self._row(row) for row in connection.execute(statement, binds | {"limit": limit + 1})
-        ]
-        rows, more = found[:limit], len(found) > limit
+        found = connection.execute(statement, binds | {"limit": limit + 1}).all()
+        rows, more = [self._row(row) for row in found[:limit]], len(found) > limit
         if direction == "newer":
             rows.reverse()
         first, last = (self._cursor(rows[at]) if rows else cursor for at in (0, -1))
@@ -93,17 +91,16 @@ class Pages:
         return cursor_text(self._kind, key)
 
     def _row(self, row: sa.Row[Any]) -> Row:
-        names = self._source.table.c.keys()
-        fields = dict(zip(names, row, strict=False))
+        columns = dict(zip(self._source.table.c.keys(), row, strict=False))
         return Row(
             kind=self._kind,
             record=cast("Any", to_record(kind_of(self._kind), row)),
-            seq=fields.get("order_seq"),
-            fingerprint=fingerprint(self._kind, fields),
+            seq=columns.get("order_seq"),
+            columns=columns,
             version=row.version,
             created_at=row.created_at,
             effective_at=row.effective_at
-            or effective_time(fields.get("timestamp"), row.created_at),
+            or effective_time(columns.get("timestamp"), row.created_at),
             updated_at=row.updated_at,
-            expires_at=fields.get("expires_at"),
+            expires_at=columns.get("expires_at"),
         )

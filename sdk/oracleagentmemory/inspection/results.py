@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date, datetime
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from oracleagentmemory.apis.records import (
     AgentProfileRecord,
@@ -14,6 +15,7 @@ from oracleagentmemory.apis.records import (
     ThreadRecord,
     UserProfileRecord,
 )
+from oracleagentmemory.storage.rows import fingerprint
 
 #: The kinds of record that have pages, counts and day series.
 RowKind: TypeAlias = Literal["memory", "message", "thread"]
@@ -21,14 +23,14 @@ RowKind: TypeAlias = Literal["memory", "message", "thread"]
 COUNT_LIMIT = 10_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Row:
     """A record with what the store knows about it.
 
     Attributes:
         record: The record as the store's ``get`` returns it.
         seq: Its number in the order of creation; ``None`` for a thread, which has none.
-        fingerprint: What ``if_fingerprint`` of an update or delete is compared with.
+        columns: The stored row by column name.
         version: How often our SDK wrote it, from 1; ``None`` when that is not recorded.
         created_at: Aware, UTC, like the other times.
         effective_at: The caller's timestamp when it is ISO-8601, else ``created_at``.
@@ -39,7 +41,7 @@ class Row:
     kind: RowKind
     record: MemoryRecord | MessageRecord | ThreadRecord
     seq: int | None
-    fingerprint: str
+    columns: Mapping[str, Any] = field(repr=False)
     version: int | None
     created_at: datetime
     effective_at: datetime
@@ -50,6 +52,11 @@ class Row:
     def id(self) -> str:
         """The record's id."""
         return self.record.id
+
+    @functools.cached_property
+    def fingerprint(self) -> str:
+        """What ``if_fingerprint`` of an update or delete is compared with."""
+        return fingerprint(self.kind, self.columns)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
