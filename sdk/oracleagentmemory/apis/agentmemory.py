@@ -73,7 +73,7 @@ class IAgentMemory(TwinOwner, abc.ABC):
         """
 
     @abc.abstractmethod
-    def delete_thread(self, thread_id: str) -> int:
+    def delete_thread(self, thread_id: str, *, if_fingerprint: str | None = None) -> int:
         """Delete a thread with its messages, memories and retrieval data; return 0 or 1."""
 
     @abc.abstractmethod
@@ -191,18 +191,24 @@ class IAgentMemory(TwinOwner, abc.ABC):
         ttl_days: Maybe[int | None] = NOT_SET_MARKER,
         ttl_anchor: Maybe[TimeToLiveAnchor] = NOT_SET_MARKER,
         status: Maybe[RecordStatus] = NOT_SET_MARKER,
+        *,
+        if_fingerprint: str | None = None,
         **kwargs: Any,
     ) -> str:
         """Change a memory; omitted fields stay, metadata is replaced whole; return its id.
 
+        Args:
+            if_fingerprint: Change it only while the stored memory has this fingerprint.
+
         Raises:
+            ConflictError: If the stored memory has another fingerprint.
             KeyError: If there is no such memory, or it has expired.
             TypeError: On an unexpected keyword.
             ValueError: If ``content`` is ``None``.
         """
 
     @abc.abstractmethod
-    def delete_memory(self, memory_id: str) -> int:
+    def delete_memory(self, memory_id: str, *, if_fingerprint: str | None = None) -> int:
         """Delete a memory of any of the four types; return 0 or 1."""
 
     @abc.abstractmethod

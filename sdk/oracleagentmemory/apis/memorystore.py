@@ -68,10 +68,11 @@ class PendingRecordBatch:
         if isinstance(self.record_type, _NotSetMarker):
             raise WrongTypeError("PendingRecordBatch needs record_type")
         if not isinstance(self.texts, _NotSetMarker):
+            texts, self.texts = self.texts, NOT_SET_MARKER
+            _warn_of_texts(stacklevel=4)
             if not isinstance(self.contents, _NotSetMarker):
                 raise InvalidInputError("give contents or the deprecated texts, not both")
-            texts, self.texts = self.texts, NOT_SET_MARKER
-            self._take_texts(texts, stacklevel=4)
+            self.contents = texts
         if isinstance(self.contents, _NotSetMarker):
             raise WrongTypeError("PendingRecordBatch needs contents")
         self._initialized = True
@@ -79,18 +80,17 @@ class PendingRecordBatch:
     def __setattr__(self, name: str, value: Any) -> None:
         late = name == "texts" and getattr(self, "_initialized", False)
         if late and not isinstance(value, _NotSetMarker):
-            self._take_texts(value, stacklevel=3)
-        else:
-            super().__setattr__(name, value)
+            _warn_of_texts(stacklevel=3)
+            name = "contents"
+        super().__setattr__(name, value)
 
-    def _take_texts(self, texts: PerBatchRecordContentsInput, stacklevel: int) -> None:
-        warnings.warn(
-            "PendingRecordBatch(texts=...) is deprecated and will be removed in 27.1; "
-            "use contents=...",
-            DeprecationWarning,
-            stacklevel=stacklevel,
-        )
-        self.contents = texts
+
+def _warn_of_texts(stacklevel: int) -> None:
+    warnings.warn(
+        "PendingRecordBatch(texts=...) is deprecated and will be removed in 27.1; use contents=...",
+        DeprecationWarning,
+        stacklevel=stacklevel,
+    )
 
 
 class IMemoryStore(TwinOwner, abc.ABC):

@@ -140,18 +140,24 @@ class IThread(TwinOwner, abc.ABC):
         metadata: Maybe[MetadataValue] = NOT_SET_MARKER,
         ttl_days: Maybe[int | None] = NOT_SET_MARKER,
         ttl_anchor: Maybe[TimeToLiveAnchor] = NOT_SET_MARKER,
+        *,
+        if_fingerprint: str | None = None,
         **kwargs: Any,
     ) -> str:
         """Change a message; role and timestamp stay, metadata is replaced whole; return its id.
 
+        Args:
+            if_fingerprint: Change it only while the stored message has this fingerprint.
+
         Raises:
+            ConflictError: If the stored message has another fingerprint.
             KeyError: If this thread has no such message, or it has expired.
             TypeError: On an unexpected keyword.
             ValueError: If ``content`` is ``None`` or has no part.
         """
 
     @abc.abstractmethod
-    def delete_message(self, message_id: str) -> int:
+    def delete_message(self, message_id: str, *, if_fingerprint: str | None = None) -> int:
         """Delete a message; memories derived from it stay; return 0 or 1."""
 
     # Memories
@@ -193,18 +199,24 @@ class IThread(TwinOwner, abc.ABC):
         ttl_days: Maybe[int | None] = NOT_SET_MARKER,
         ttl_anchor: Maybe[TimeToLiveAnchor] = NOT_SET_MARKER,
         status: Maybe[RecordStatus] = NOT_SET_MARKER,
+        *,
+        if_fingerprint: str | None = None,
         **kwargs: Any,
     ) -> str:
         """Change a memory of this thread; return its id.
 
+        Args:
+            if_fingerprint: Change it only while the stored memory has this fingerprint.
+
         Raises:
+            ConflictError: If the stored memory has another fingerprint.
             KeyError: If this thread has no such memory, or it has expired.
             TypeError: On an unexpected keyword.
             ValueError: If ``content`` is ``None``.
         """
 
     @abc.abstractmethod
-    def delete_memory(self, memory_id: str) -> int:
+    def delete_memory(self, memory_id: str, *, if_fingerprint: str | None = None) -> int:
         """Delete a memory of this thread; return 0 or 1."""
 
     # Search

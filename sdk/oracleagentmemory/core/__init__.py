@@ -21,6 +21,7 @@ from oracleagentmemory.core.extractors.memoryextractionconfig import (
 )
 from oracleagentmemory.core.imageinputlimitconfig import ImageInputLimitConfig
 from oracleagentmemory.core.oracleagentmemory import OracleAgentMemory
+from oracleagentmemory.core.oracledbmemorystore import OracleDBMemoryStore
 from oracleagentmemory.core.oraclememorystore import OracleMemoryStore
 from oracleagentmemory.core.retention import MemoryRetentionConfig
 from oracleagentmemory.core.searchconfig import (
@@ -52,6 +53,7 @@ __all__ = [
     "MemorySearchConfig",
     "OracleAgentMemory",
     "OracleContextCard",
+    "OracleDBMemoryStore",
     "OracleMemoryStore",
     "OracleSearchResult",
     "OracleSearchResultFormatConfig",

@@ -31,6 +31,10 @@ class OracleMemoryStore(IMemoryStore):
         """Apply several prepared changes in one transaction, in order."""
 
     @abc.abstractmethod
+    def refuse_in_transaction(self, what: str) -> None:
+        """Raise StateError when a slow step would hold an open transaction of this thread."""
+
+    @abc.abstractmethod
     def prepare_add(
         self, contents: Any = NOT_SET_MARKER, record_type: Any = NOT_SET_MARKER, **fields: Any
     ) -> Prepared[builtins.list[str]]:

@@ -189,7 +189,7 @@ def _reranked(
         return results
     size = given(getattr(config, "reranker_max_candidates", NOT_SET_MARKER), len(results))
     head, tail = results[:size], results[size:]
-    store.engine.refuse_in_transaction("reranking search results")
+    store.refuse_in_transaction("reranking search results")
     response = reranker.rerank(query, [result.content for result in head])
     order = [place.index for place in response.results]
     if sorted(order) != list(range(len(head))):

@@ -11,6 +11,7 @@ from urllib.parse import unquote
 
 from oracleagentmemory._notset import Maybe, _NotSetMarker
 from oracleagentmemory.apis.embedders.embedder import IEmbedder
+from oracleagentmemory.core.oracledbmemorystore import OracleDBMemoryStore
 from oracleagentmemory.core.sqlitememorystore import SQLiteMemoryStore
 from oracleagentmemory.errors import InvalidInputError, NotYetError, WrongTypeError
 
@@ -45,9 +46,6 @@ def open_store(
             "connection must be a path, a sqlite:/// URL, a sqlite3.Connection, or an oracledb "
             f"connection or pool, not {type(connection).__name__}"
         )
-    # Only here, so that an embedded store needs no Oracle driver.
-    from oracleagentmemory.core.oracledbmemorystore import OracleDBMemoryStore
-
     return OracleDBMemoryStore(model, connection, **options)
 
 

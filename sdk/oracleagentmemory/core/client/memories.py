@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from oracleagentmemory._notset import NOT_SET_MARKER, Maybe
-from oracleagentmemory._threaded import threaded
 from oracleagentmemory.apis.records import (
     MemoryRecord,
     MemoryRecordType,
@@ -157,9 +156,7 @@ class ClientMemories(ClientPart):
 
     add_memory = written(prepare_add_memory)
     update_memory = written(prepare_update_memory)
-    update_memory_async = threaded(update_memory)
     delete_memory = written(prepare_delete_memory)
-    delete_memory_async = threaded(delete_memory)
 
     def list_memories(
         self,

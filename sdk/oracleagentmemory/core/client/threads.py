@@ -265,7 +265,6 @@ class ClientThreads(ClientPart):
         )
 
     delete_thread = written(prepare_delete_thread)
-    delete_thread_async = threaded(delete_thread)
 
     def list_threads(
         self,

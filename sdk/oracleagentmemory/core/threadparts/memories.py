@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from oracleagentmemory._notset import NOT_SET_MARKER, Maybe, given
-from oracleagentmemory._threaded import threaded
 from oracleagentmemory.apis.records import (
     MemoryRecord,
     MemoryRecordType,
@@ -161,9 +160,7 @@ class ThreadMemories(ThreadPart):
 
     add_memory = written(prepare_add_memory)
     update_memory = written(prepare_update_memory)
-    update_memory_async = threaded(update_memory)
     delete_memory = written(prepare_delete_memory)
-    delete_memory_async = threaded(delete_memory)
 
     def _own_memory(self, memory_id: str) -> MemoryRecord | None:
         stored = self._store.get_memory(check_id(memory_id, "memory_id"))

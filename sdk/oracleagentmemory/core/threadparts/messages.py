@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from oracleagentmemory._notset import NOT_SET_MARKER, Maybe, _NotSetMarker
-from oracleagentmemory._threaded import threaded
 from oracleagentmemory.apis.message import Message, TextContent
 from oracleagentmemory.apis.records import MessageRecord, MetadataValue
 from oracleagentmemory.apis.thread import MessageInput
@@ -130,9 +129,7 @@ class ThreadMessages(ThreadPart):
 
     add_messages = written(prepare_add_messages)
     update_message = written(prepare_update_message)
-    update_message_async = threaded(update_message)
     delete_message = written(prepare_delete_message)
-    delete_message_async = threaded(delete_message)
 
     def get_message(
         self, message_id: str, *, included_image_ids: Maybe[list[str]] = NOT_SET_MARKER

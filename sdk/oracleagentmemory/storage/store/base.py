@@ -97,6 +97,10 @@ class StoreParts(TwinOwner, abc.ABC):
         """Apply several prepared changes in one transaction, in order."""
         return self.write(in_order(list(prepared)))
 
+    def refuse_in_transaction(self, what: str) -> None:
+        """Raise StateError when a slow step would hold an open transaction of this thread."""
+        self.engine.refuse_in_transaction(what)
+
     def close(self) -> None:
         """Close the connections that are the store's own; a joined store has none."""
         if self._twin_pool is not None:
