@@ -70,7 +70,7 @@ def parse_line(number: int, raw: bytes, name: str) -> Line:
 
 def _json_object(raw: bytes) -> dict[str, Any]:
     try:
-        value = json.loads(raw.decode("utf-8-sig"), parse_constant=_refuse_constant)
+        value = json.loads(raw.decode(), parse_constant=_refuse_constant)
     except UnicodeDecodeError as error:
         raise InvalidInputError(f"not UTF-8 at byte {error.start + 1}") from None
     except json.JSONDecodeError as error:

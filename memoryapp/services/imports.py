@@ -10,6 +10,7 @@ does not come back.
 from __future__ import annotations
 
 import hashlib
+from codecs import BOM_UTF8
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -123,9 +124,10 @@ def _raw_lines(path: Path) -> Iterator[_RawLine]:
                     raise ImportFileError(
                         f"line {number + 1}: longer than {MAX_LINE_BYTES:,} bytes"
                     )
-                digest.update(raw.strip() + b"\n")
-                if raw.strip():
-                    yield _RawLine(number, raw.strip(), digest.hexdigest())
+                text = (raw.removeprefix(BOM_UTF8) if number == 0 else raw).strip()
+                digest.update(text + b"\n")
+                if text:
+                    yield _RawLine(number, text, digest.hexdigest())
     except OSError as error:
         raise ImportFileError(f"{path}: {error.strerror}") from error
 
