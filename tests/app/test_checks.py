@@ -6,16 +6,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pytest_django.fixtures import SettingsWrapper
+from pytest_django import Settings
 
 from memoryapp import checks
 from memoryapp.environment import Environment, database_settings
 
 
 @pytest.fixture
-def use(settings: SettingsWrapper) -> Any:
+def use(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Any:
     def use_path(path: Path) -> list[str]:
-        settings.DATABASES = {"default": database_settings(f"sqlite:///{path}")}
+        database = database_settings(f"sqlite:///{path}")
+        monkeypatch.setitem(settings.DATABASES, "default", database)
         return [str(message.msg) for message in checks.database_path_is_usable()]
 
     return use_path
@@ -45,7 +46,7 @@ def test_missing_folder_is_named(use: Any, tmp_path: Path) -> None:
     assert f"the folder {tmp_path / 'missing'} does not exist" in message
 
 
-def test_https_without_own_host_names_is_warned_of(settings: SettingsWrapper) -> None:
+def test_https_without_own_host_names_is_warned_of(settings: Settings) -> None:
     settings.ENVIRONMENT = Environment(django_https=True)
     settings.ALLOWED_HOSTS = ["localhost"]
     assert [message.id for message in checks.https_is_complete()] == ["memoryapp.W001"]

@@ -7,10 +7,10 @@ from contextlib import closing
 from tests.process.product import Product, wait_until
 
 ADD_EXPIRED = """
-from oracleagentmemory.apis.ttl import TTLAnchor
+from oracleagentmemory.apis.ttl import TimeToLiveAnchor
 from memoryapp.memory import client
 client().add_memory("gone", user_id="u", memory_id="old", timestamp="2020-01-01T00:00:00Z",
-                    ttl_days=1, ttl_anchor=TTLAnchor.TIMESTAMP)
+                    ttl_days=1, ttl_anchor=TimeToLiveAnchor.TIMESTAMP)
 client().add_memory("kept", user_id="u", memory_id="new")
 """
 
