@@ -195,15 +195,19 @@ def _query(
 ) -> NDArray[np.float32]:
     """Return the unit vector to search with; `count` gives the scope's token frequencies."""
     if request.vector is not None:
-        length = float(np.linalg.norm(request.vector))
-        return np.asarray(request.vector / (length or 1.0), np.float32)
+        return _unit(request.vector)
     if embedder is None or request.text is None:
         raise InvalidInputError("a vector search needs a query vector, or a text and an embedder")
     if count is not None and isinstance(embedder, ScopedQueryEmbedder):
         frequencies, chunk_count = count()
         if chunk_count >= WEIGHTED_FROM_CHUNKS:
             return embedder.embed_in_scope(request.text, frequencies, chunk_count)
-    return np.asarray(embedder.embed([request.text], is_query=True)[0], np.float32)
+    return _unit(embedder.embed([request.text], is_query=True)[0])
+
+
+def _unit(vector: NDArray[np.float32]) -> NDArray[np.float32]:
+    exact = vector.astype(np.float64)
+    return (exact / (float(np.linalg.norm(exact)) or 1.0)).astype(np.float32)
 
 
 def _best_of_block(

@@ -22,12 +22,15 @@ T = TypeVar("T", bound=Hashable)
 NEVER = np.iinfo(np.int64).max
 #: Python's own memory for a row: its id, its place in the lists and the tokens' wrapper.
 _ROW_OVERHEAD_BYTES = 320
-#: How far the length of a unit vector may be from one in float32.
-_UNIT_ERROR = 2e-6
 
 
 class ChunkRow(NamedTuple):
-    """One chunk as the database has it; `expires_at` in microseconds since 1970."""
+    """One chunk as the database has it.
+
+    Attributes:
+        expires_at: Microseconds since 1970.
+        vector: Little-endian float32 of length one (or zero), as the store writes them.
+    """
 
     record_type: str
     record_id: str
@@ -89,11 +92,13 @@ class _Columns:
             setattr(self, name, new)
 
     def append(self, chunks: Sequence[ChunkRow]) -> None:
+        if not chunks:
+            return
         start = len(self.record_ids)
         end = start + len(chunks)
         self.reserve(end)
         vectors = np.frombuffer(b"".join(chunk.vector for chunk in chunks), "<f4")
-        self.vectors[start:end] = _unit_rows(vectors.reshape(len(chunks), -1))
+        self.vectors[start:end] = vectors.reshape(len(chunks), -1)
         self.types[start:end] = self.type_codes.numbers([c.record_type for c in chunks])
         self.agents[start:end] = self.agent_codes.numbers([c.agent_id for c in chunks])
         self.threads[start:end] = self.thread_codes.numbers([c.thread_id for c in chunks])
@@ -109,18 +114,6 @@ class _Columns:
     def byte_count(self) -> int:
         arrays = sum(int(getattr(self, name).nbytes) for name in self.ARRAYS)
         return arrays + self.token_bytes + len(self.record_ids) * _ROW_OVERHEAD_BYTES
-
-
-def _unit_rows(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return the rows at length one; a zero row stays, similar to nothing."""
-    lengths = np.sqrt(np.einsum("ij,ij->i", vectors, vectors))
-    odd = np.flatnonzero(np.abs(lengths - 1) > _UNIT_ERROR)
-    if odd.size:
-        vectors = vectors.copy()
-        exact = vectors[odd].astype(np.float64)
-        lengths = np.linalg.norm(exact, axis=1, keepdims=True)
-        vectors[odd] = exact / np.where(lengths == 0, 1, lengths)
-    return vectors
 
 
 def add_token_counts(
@@ -157,8 +150,7 @@ class Block:
         """Return a block of these chunks, with some room behind them."""
         dimension = len(chunks[0].vector) // 4 if chunks else 0
         columns = _Columns(dimension, len(chunks) + len(chunks) // 8)
-        if chunks:
-            columns.append(chunks)
+        columns.append(chunks)
         frequencies = add_token_counts(np.zeros(0, np.int64), columns.tokens)
         return cls(columns, len(chunks), None, len(chunks), frequencies)
 

@@ -111,7 +111,7 @@ class VectorReads:
             _raw(chunk.source_id),
             agent_id,
             _raw(chunk.thread_id),
-            chunk.status == "invalid",
+            sa.case((chunk.status == "invalid", 1), else_=0),  # Oracle selects no conditions
             _raw(chunk.embedding),
         )
         embedded = chunk.embedding.is_not(None)
@@ -188,8 +188,11 @@ class VectorReads:
         )
         expires_at = _expiry_map(expiries)
         statements = self._of_nobody if unscoped else self._of_user
-        rows = (connection.execute(one, _bound(user_id)) for one in statements)
-        return _chunk_rows((row for result in rows for row in result), expires_at)
+        chunks: list[ChunkRow] = []
+        for statement in statements:
+            rows = connection.execute(statement, _bound(user_id)).all()
+            chunks += _chunk_rows(rows, expires_at)
+        return chunks
 
     def records(
         self, connection: sa.Connection, user_id: str | None, record_ids: Iterable[str]

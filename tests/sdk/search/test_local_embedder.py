@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from oracleagentmemory.apis.embedders import IEmbedder
 from oracleagentmemory.apis.embedders.scoped import ScopedQueryEmbedder
 from oracleagentmemory.core.embedders import local

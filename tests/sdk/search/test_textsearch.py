@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from oracleagentmemory.storage.textsearch import index_text, scope_token
 
 TEXTS = st.text(alphabet=st.characters(exclude_categories=("Cs",), exclude_characters="\0"))

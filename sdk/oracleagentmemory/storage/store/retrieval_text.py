@@ -56,7 +56,8 @@ def explicit_vectors(value: Any) -> Vectors | None:
 
 def unit_length(vectors: Vectors) -> Vectors:
     """Return vectors of shape (N, D) scaled to length 1; zero vectors stay as they are."""
-    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    # In float64: the squares of float32 numbers may overflow or vanish.
+    lengths = np.linalg.norm(vectors.astype(np.float64), axis=1, keepdims=True)
     lengths[lengths == 0] = 1.0
     unit: Vectors = (vectors / lengths).astype(np.float32, copy=False)
     return unit
