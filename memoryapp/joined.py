@@ -8,6 +8,7 @@ stay Django's business. Reads open no transaction.
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 import sqlalchemy as sa
@@ -59,20 +60,38 @@ class LentConnection:
         return getattr(self.raw, name)
 
 
+class _Lenders(threading.local):
+    """The Django connections of a thread by alias.
+
+    Inside an event loop ``connections`` answers with other ones, and a block that the thread has
+    open around the loop would go unseen.
+    """
+
+    def __init__(self) -> None:
+        self.by_alias: dict[str, BaseDatabaseWrapper] = {}
+
+
+_lenders = _Lenders()
+
+
 class DjangoLender:
     """What the SDK may ask about the Django transaction of the calling thread."""
 
     def __init__(self, alias: str) -> None:
         self._alias = alias
 
+    @property
+    def _django(self) -> BaseDatabaseWrapper:
+        return _lenders.by_alias.get(self._alias) or connections[self._alias]
+
     def in_transaction(self) -> bool:
         """Say whether any transaction is open, a test case's rollback block too."""
-        django = connections[self._alias]
+        django = self._django
         return django.in_atomic_block or _without_autocommit(django)
 
     def in_callers_transaction(self) -> bool:
         """Say whether a transaction is open that is not just a test case's rollback block."""
-        django = connections[self._alias]
+        django = self._django
         if django.in_atomic_block:
             return not all(
                 getattr(block, "_from_testcase", False) for block in django.atomic_blocks
@@ -85,7 +104,8 @@ class DjangoLender:
 
 
 def _without_autocommit(django: BaseDatabaseWrapper) -> bool:
-    return django.connection is not None and not django.get_autocommit()
+    # The attribute, since get_autocommit() is refused where an event loop runs.
+    return django.connection is not None and not django.autocommit
 
 
 def joined_engine(alias: str) -> sa.Engine:
@@ -117,6 +137,7 @@ def _lend_new(connection: BaseDatabaseWrapper, **_: Any) -> None:
 def _lend(django: BaseDatabaseWrapper) -> LentConnection:
     """Return the proxy of the thread's connection, a new one when Django has reopened it."""
     django.ensure_connection()
+    _lenders.by_alias[django.alias] = django
     lent: LentConnection | None = vars(django).get(_LENT)
     if lent is None or lent.raw is not django.connection:
         if django.vendor == "sqlite":

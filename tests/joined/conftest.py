@@ -23,6 +23,7 @@ from tests.oracle.driver import Connection, Recorder, watch
 from tests.oracle.replay import Answer
 
 INSERT_NOTE = "INSERT INTO joined_note (body) VALUES (%s)"
+DIMENSION = 8
 SELECT_NOTES = "SELECT body FROM joined_note ORDER BY body"
 
 
@@ -33,6 +34,7 @@ class Joined:
     alias: str
     engine: sa.Engine
     tables: ManagedTables
+    path: Path
     recorder: Recorder | None = None
 
     @property
@@ -60,10 +62,20 @@ def open_alias(alias: str, settings: dict[str, Any]) -> None:
     connections.settings[alias] = complete[alias]
 
 
+@pytest.fixture
+def joined(database: Joined) -> Joined:
+    """A database with the tables of the layout."""
+    if database.recorder is None:
+        with database.engine.connect() as connection:
+            database.tables.metadata.create_all(connection)
+    return database
+
+
 @pytest.fixture(params=["sqlite", "oracle"])
-def joined(
+def database(
     request: pytest.FixtureRequest, tmp_path: Path, django_db_blocker: Any
 ) -> Iterator[Joined]:
+    """A database without a store in it, but for the tables that the recorder always has."""
     alias = f"joined_{request.param}"
     with django_db_blocker.unblock():
         if request.param == "sqlite":
@@ -87,9 +99,7 @@ def _sqlite(alias: str, folder: Path) -> Joined:
     lint.watch(engine)
     with connections[alias].cursor() as cursor:
         cursor.execute("CREATE TABLE joined_note (body TEXT)")
-    with engine.connect() as connection:
-        tables.metadata.create_all(connection)
-    return Joined(alias, engine, tables)
+    return Joined(alias, engine, tables, folder / "joined.sqlite3")
 
 
 def _oracle(alias: str, folder: Path) -> Joined:
@@ -108,11 +118,11 @@ def _oracle(alias: str, folder: Path) -> Joined:
     engine = joined_engine(alias)
     lint.watch(engine)
     watch(engine)
-    return Joined(alias, engine, tables, recorder)
+    return Joined(alias, engine, tables, folder / "recorded.sqlite3", recorder)
 
 
 def _tables() -> ManagedTables:
-    tables = ManagedTables(dimension=3)
+    tables = ManagedTables(dimension=DIMENSION)
     ExtraTables(tables)
     return tables
 

@@ -83,7 +83,7 @@ def test_another_thread_sees_only_what_is_committed(joined: Joined) -> None:
         assert pool.submit(seen).result() == {"m1"}
 
 
-@pytest.mark.parametrize("joined", ["sqlite"], indirect=True)
+@pytest.mark.parametrize("database", ["sqlite"], indirect=True)
 def test_a_second_process_writes_the_same_file(joined: Joined) -> None:
     path = joined.django.settings_dict["NAME"]
     command = [sys.executable, "-m", "tests.joined.second_writer", str(path), str(WRITES)]

@@ -232,7 +232,7 @@ def test_manual_commits_count_as_a_callers_transaction(joined: Joined) -> None:
         transaction.set_autocommit(True, using=joined.alias)
 
 
-@pytest.mark.parametrize("joined", ["oracle"], indirect=True)
+@pytest.mark.parametrize("database", ["oracle"], indirect=True)
 def test_a_lost_connection_ends_the_block_and_is_known_to_django(joined: Joined) -> None:
     assert joined.recorder is not None
     for use in (memories, lambda joined: add(joined, "lost")):
