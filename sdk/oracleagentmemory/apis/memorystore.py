@@ -5,7 +5,6 @@ from __future__ import annotations
 import abc
 import builtins
 import datetime
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
@@ -15,6 +14,7 @@ from numpy.typing import NDArray
 
 from oracleagentmemory._notset import NOT_SET_MARKER, _NotSetMarker
 from oracleagentmemory._threaded import TwinOwner, threaded
+from oracleagentmemory._warn import warn_caller
 from oracleagentmemory.apis.message import MessageContent
 from oracleagentmemory.apis.records import MessageRecord, MetadataValue, Record, RecordStatus
 from oracleagentmemory.apis.relations import RecordRelation, RelationType
@@ -69,7 +69,7 @@ class PendingRecordBatch:
             raise WrongTypeError("PendingRecordBatch needs record_type")
         if not isinstance(self.texts, _NotSetMarker):
             texts, self.texts = self.texts, NOT_SET_MARKER
-            _warn_of_texts(stacklevel=4)
+            _warn_of_texts()
             if not isinstance(self.contents, _NotSetMarker):
                 raise InvalidInputError("give contents or the deprecated texts, not both")
             self.contents = texts
@@ -80,16 +80,15 @@ class PendingRecordBatch:
     def __setattr__(self, name: str, value: Any) -> None:
         late = name == "texts" and getattr(self, "_initialized", False)
         if late and not isinstance(value, _NotSetMarker):
-            _warn_of_texts(stacklevel=3)
+            _warn_of_texts()
             name = "contents"
         super().__setattr__(name, value)
 
 
-def _warn_of_texts(stacklevel: int) -> None:
-    warnings.warn(
+def _warn_of_texts() -> None:
+    warn_caller(
         "PendingRecordBatch(texts=...) is deprecated and will be removed in 27.1; use contents=...",
         DeprecationWarning,
-        stacklevel=stacklevel,
     )
 
 

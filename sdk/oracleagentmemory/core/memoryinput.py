@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from oracleagentmemory._notset import NOT_SET_MARKER, Maybe, _NotSetMarker, given
+from oracleagentmemory._warn import warn_caller
 from oracleagentmemory.apis.records import MEMORY_TYPES, MemoryRecord
 from oracleagentmemory.apis.relations import OPPOSITE_TYPES
 from oracleagentmemory.apis.validation import check_id, check_text
@@ -91,10 +91,9 @@ def store_options(timestamp: Maybe[str | None], store_kwargs: dict[str, Any]) ->
     if "timestamps" in store_kwargs:
         if not isinstance(timestamp, _NotSetMarker):
             raise InvalidInputError("give timestamp or the deprecated timestamps, not both")
-        warnings.warn(
+        warn_caller(
             "add_memory(timestamps=...) is deprecated; use timestamp=...",
             DeprecationWarning,
-            stacklevel=4,
         )
         return store_kwargs
     return {**only_given(timestamps=timestamp), **store_kwargs}

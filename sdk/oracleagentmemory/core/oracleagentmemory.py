@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING
 
 from oracleagentmemory._notset import NOT_SET_MARKER, Maybe, _NotSetMarker, given
 from oracleagentmemory._threaded import TwinPool
+from oracleagentmemory._warn import warn_caller
 from oracleagentmemory.apis.embedders.embedder import IEmbedder
 from oracleagentmemory.apis.llms.llm import ILlm
 from oracleagentmemory.core.background import BackgroundWork
@@ -145,9 +145,8 @@ def _search_config(
 
 def _warn_of_prefix(options: dict[str, object]) -> None:
     if "table_name_prefix" in options:
-        warnings.warn(
+        warn_caller(
             "table_name_prefix is deprecated since 26.6.0 and will be removed in 27.1; use "
             "memory_store_id",
             DeprecationWarning,
-            stacklevel=3,
         )

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import enum
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
 from oracleagentmemory._notset import NOT_SET_MARKER, Maybe, _NotSetMarker, given
+from oracleagentmemory._warn import warn_caller
 from oracleagentmemory.apis.llms.llm import ILlm
 from oracleagentmemory.apis.reranker import IReranker
 from oracleagentmemory.apis.searchconfig import ISearchConfig
@@ -124,11 +124,10 @@ def check_search_config(config: object) -> MemorySearchConfig:
     for name in ("token_budget", "soft_token_budget"):
         budget = check_budget(given(getattr(config, name), None), name)
         if name == "token_budget" and budget is not None and 0 < budget < SMALL_TOKEN_BUDGET:
-            warnings.warn(
+            warn_caller(
                 f"token_budget={budget} is small: below {SMALL_TOKEN_BUDGET} a search may return "
                 "nothing",
                 UserWarning,
-                stacklevel=4,
             )
     if isinstance(config, TopKMemorySearchConfig):
         check_max_results(given(config.max_results, DEFAULT_MAX_RESULTS))

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import enum
 import math
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from typing import Any, TypeVar
 
 from oracleagentmemory._notset import Maybe, _NotSetMarker
+from oracleagentmemory._warn import warn_caller
 from oracleagentmemory.apis.validation import check_text
 from oracleagentmemory.core.extractors.memoryextractionconfig import (
     BackgroundExtractionQueueFullBehavior,
@@ -157,11 +157,10 @@ def merge_inline(
             f"give memory_extraction_config or {', '.join(sorted(old))}, not both"
         )
     call = ", ".join(f"{name}={value!r}" for name, value in old.items())
-    warnings.warn(
+    warn_caller(
         f"{', '.join(old)} as inline parameters are deprecated since 26.6.0 and will be removed "
         f"in 27.1; use memory_extraction_config=MemoryExtractionConfig({call})",
         DeprecationWarning,
-        stacklevel=4,
     )
     return MemoryExtractionConfig(**old)
 
