@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import abc
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -27,6 +27,12 @@ from oracleagentmemory.storage.layout import ManagedTables
 from oracleagentmemory.storage.registry import Registry, StoreConfig
 from oracleagentmemory.storage.removals import Removals, Selector
 from oracleagentmemory.storage.retention import Retention
+from oracleagentmemory.storage.rows import (
+    content_hash,
+    effective_time,
+    fingerprint,
+    message_text,
+)
 from oracleagentmemory.storage.statements import Statements
 from oracleagentmemory.storage.writes import Prepared, in_order
 
@@ -215,6 +221,32 @@ class StoreParts(TwinOwner, abc.ABC):
             "fingerprint": digest,
         }
 
+    def _note_update(
+        self,
+        transaction: WriteTransaction,
+        kind: Kind,
+        row: Any,
+        values: Mapping[str, Any],
+        user_id: str | None,
+    ) -> None:
+        """Count the record's version up and append the change."""
+        after = {**row._mapping, **values}
+        digest = fingerprint(kind.name, after)
+        state = {
+            "fingerprint": digest,
+            "content_hash": content_hash(_searched_text(kind, after)),
+            "updated_at": transaction.now,
+            "effective_at": effective_time(after.get("timestamp"), row.created_at),
+        }
+        record_id = row._mapping[kind.key]
+        key = {"kind": kind.name, "id": record_id}
+        if not transaction.execute(self.statements.update_state, {**state, **key}).rowcount:
+            # A record that was not written by this SDK has no state yet.
+            new = {"record_kind": kind.name, "record_id": record_id, "version": 1, **state}
+            transaction.execute(self.statements.insert(self.extras.record_state), [new])
+        change = self._change(user_id, kind, record_id, "update", digest)
+        self._record_changes(transaction, [change])
+
     def _check_fingerprint(self, wanted: str | None, current: str, record_id: str) -> None:
         if wanted is not None and wanted != current:
             raise ConflictError(
@@ -282,3 +314,9 @@ class StoreParts(TwinOwner, abc.ABC):
     def _after_twin(self) -> None:
         if self.engine.lender is not None:
             self.engine.lender.close_thread()
+
+
+def _searched_text(kind: Kind, columns: Mapping[str, Any]) -> str:
+    if kind.name == "message":
+        return message_text(columns["content"] or ())
+    return str(columns.get(kind.text) or "") if kind.text else ""

@@ -17,6 +17,7 @@ from oracleagentmemory.storage.kinds import (
     PARTS_OF_ACTOR,
     PARTS_OF_THREAD,
     PROFILE,
+    SUMMARY,
     THREAD,
     Kind,
     kind_of,
@@ -201,27 +202,18 @@ class Deleting(StoreParts):
         ids = sorted(one for one in threads if one is not None)
         if not ids:
             return
-        rows = transaction.execute(
-            self._built("valid_summaries", self._valid_summaries), {"ids": ids}
-        )
-        update = self._built("invalid_summary", self._invalid_summary)
-        for row in rows.all():
+        select = self._built("valid_summaries", self._valid_summaries)
+        rows = transaction.execute(select, {"ids": ids}).all()
+        self._reserve(transaction, len(rows))
+        for row in rows:
             reserved = dict((row.metadata or {}).get(RESERVED_KEY) or {})
             reserved["revision"] = int(reserved.get("revision", 0)) + 1
             metadata = {**(row.metadata or {}), RESERVED_KEY: reserved}
-            transaction.execute(update, {"id": row.record_id, "new_metadata": metadata})
+            values = {"content": row.content, "metadata": metadata, "status": "invalid"}
+            transaction.execute(self.statements.update(SUMMARY), {"id_": row.record_id, **values})
+            self._note_update(transaction, SUMMARY, row, values, row.user_id)
 
     def _valid_summaries(self) -> sa.Select[Any]:
-        c = self.tables.thread_summary.c
-        among = c.thread_id.in_(bind("ids", c.thread_id, expanding=True))
-        chosen = sa.select(c.record_id, c.metadata).where(among, c.status == "valid")
-        return chosen.with_for_update()
-
-    def _invalid_summary(self) -> Any:
         table = self.tables.thread_summary
-        values = {"status": "invalid", "metadata": bind("new_metadata", table.c.metadata)}
-        return (
-            sa.update(table)
-            .where(table.c.record_id == bind("id", table.c.record_id))
-            .values(values)
-        )
+        among = table.c.thread_id.in_(bind("ids", table.c.thread_id, expanding=True))
+        return sa.select(table).where(among, table.c.status == "valid").with_for_update()

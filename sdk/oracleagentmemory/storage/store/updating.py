@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -26,10 +26,6 @@ from oracleagentmemory.storage.retention import (
     refreshes_expiry,
 )
 from oracleagentmemory.storage.rows import (
-    content_hash,
-    effective_time,
-    fingerprint,
-    message_text,
     row_fingerprint,
 )
 from oracleagentmemory.storage.statements import CHANGEABLE
@@ -264,32 +260,6 @@ class Updating(Adding):
                 values["metadata"] = _mark_by_hand(values["metadata"], changes.status)
         return values
 
-    def _note_update(
-        self,
-        transaction: WriteTransaction,
-        kind: Kind,
-        row: Any,
-        values: Mapping[str, Any],
-        user_id: str | None,
-    ) -> None:
-        """Count the record's version up and append the change."""
-        after = {**row._mapping, **values}
-        digest = fingerprint(kind.name, after)
-        state = {
-            "fingerprint": digest,
-            "content_hash": content_hash(_searched_text(kind, after)),
-            "updated_at": transaction.now,
-            "effective_at": effective_time(after.get("timestamp"), row.created_at),
-        }
-        record_id = row._mapping[kind.key]
-        key = {"kind": kind.name, "id": record_id}
-        if not transaction.execute(self.statements.update_state, {**state, **key}).rowcount:
-            # A record that was not written by this SDK has no state yet.
-            new = {"record_kind": kind.name, "record_id": record_id, "version": 1, **state}
-            transaction.execute(self.statements.insert(self.extras.record_state), [new])
-        change = self._change(user_id, kind, record_id, "update", digest)
-        self._record_changes(transaction, [change])
-
     def _rewrite_chunks(
         self,
         transaction: WriteTransaction,
@@ -459,9 +429,3 @@ def _new_expiry(changes: Changes, timestamp: str | None, created_at: datetime) -
         return None
     start = anchor_time(changes.ttl_anchor, timestamp)
     return expiry(changes.ttl_days, start or created_at)
-
-
-def _searched_text(kind: Kind, columns: Mapping[str, Any]) -> str:
-    if kind.name == "message":
-        return message_text(columns["content"] or ())
-    return str(columns.get(kind.text) or "") if kind.text else ""
