@@ -230,7 +230,11 @@ LOGGING = {
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
     "root": {"handlers": ["console"], "level": "WARNING"},
     "loggers": {
-        name: {"level": ENVIRONMENT.django_log_level}
-        for name in ("memoryapp", "oracleagentmemory", "django")
+        **{
+            name: {"level": ENVIRONMENT.django_log_level}
+            for name in ("memoryapp", "oracleagentmemory", "django")
+        },
+        # Scanners send any host name; each would be a traceback in the log.
+        "django.security.DisallowedHost": {"level": "CRITICAL"},
     },
 }

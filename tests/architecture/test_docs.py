@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+from argparse import ArgumentParser
 from pathlib import Path
 
 import pytest
 from django.core.management import get_commands, load_command_class
+from django.core.management.base import BaseCommand
 
+from memoryapp.api.v1 import api
 from memoryapp.environment import Environment
 from oracleagentmemory import errors
 from tests.architecture.sources import ROOT, own_files, read
@@ -61,13 +64,37 @@ def test_commands_page_lists_every_command_with_its_options() -> None:
     assert re.findall(r"^## `(memory_\w+)", page, re.M) == own_commands()
     for name in own_commands():
         section = page.split(f"## `{name}")[1].split("\n## ")[0]
-        parser = load_command_class("memoryapp", name).create_parser("manage.py", name)
-        common = load_command_class("django.core", "check").create_parser("manage.py", "check")
-        shared = {option for action in common._actions for option in action.option_strings}
-        for action in parser._actions:
-            for option in set(action.option_strings) - shared:
-                if option.startswith("--"):
-                    assert option in section, f"{name} {option}"
+        for option in own_options(name):
+            assert option in section, f"{name} {option}"
+
+
+def own_options(name: str) -> set[str]:
+    """The long options that a command, or one of its actions, adds to Django's own."""
+    base = BaseCommand().create_parser("manage.py", name)
+    parser = load_command_class("memoryapp", name).create_parser("manage.py", name)
+    return options_of(parser) - options_of(base)
+
+
+def options_of(parser: ArgumentParser) -> set[str]:
+    found = set()
+    for action in parser._actions:
+        found |= {option for option in action.option_strings if option.startswith("--")}
+        if isinstance(action.choices, dict):
+            found |= set().union(*(options_of(choice) for choice in action.choices.values()))
+    return found | {"--skip-checks"}
+
+
+def test_api_page_lists_every_path_with_its_methods() -> None:
+    documented = {
+        cells[0].strip("`"): set(re.findall(r"GET|POST|PUT|PATCH|DELETE", cells[1]))
+        for cells in table_rows(read(Path("docs/api.md")))
+        if cells[0].startswith("`/")
+    }
+    served: dict[str, set[str]] = {}
+    for path, methods in api.get_openapi_schema()["paths"].items():
+        short = path.removeprefix("/api/v1")
+        served.setdefault(short, set()).update(method.upper() for method in methods)
+    assert documented == served
 
 
 def test_errors_page_lists_every_error_with_its_code_and_built_in() -> None:

@@ -31,6 +31,7 @@ def contracts_do_no_io(file: Path, found: Import) -> str | None:
         "oracleagentmemory.errors",
         "oracleagentmemory._notset",
         "oracleagentmemory._threaded",
+        "oracleagentmemory._warn",
     )
     if top == "numpy" or own or top in sys.stdlib_module_names:
         return None
