@@ -110,8 +110,17 @@ class DeleteParameters(Parameters):
     reason: Text = Field("", max_length=500, description="Why; kept in the audit entry.")
 
 
-def _aware(value: datetime) -> datetime:
-    return value if value.tzinfo is not None else value.replace(tzinfo=UTC)
+def _moment(value: Any) -> Any:
+    """Read ISO 8601 only; pydantic would take numbers for seconds of 1970."""
+    if not isinstance(value, str):
+        return value
+    try:
+        moment = datetime.fromisoformat(value)
+    except ValueError:
+        raise PydanticCustomError(
+            "not_iso_8601", "Input should be ISO 8601, such as 2026-03-01T09:30:00Z"
+        ) from None
+    return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
 
 
 def _metadata_of_text(value: Any) -> Any:
@@ -123,7 +132,7 @@ def _metadata_of_text(value: Any) -> Any:
         raise PydanticCustomError("bad_json", "Input should be a JSON object") from None
 
 
-Moment = Annotated[datetime, AfterValidator(_aware)]
+Moment = Annotated[datetime, BeforeValidator(_moment)]
 MetadataText = Annotated[Metadata, BeforeValidator(_metadata_of_text, json_schema_input_type=str)]
 
 

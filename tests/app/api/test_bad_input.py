@@ -196,6 +196,7 @@ def test_bad_query_string_of_a_search_is_refused(
         ({"offset": "1000"}, "Unknown query parameter"),
         ({"user_id": ""}, "user_id"),
         ({"since": "yesterday"}, "since"),
+        ({"until": "0.5"}, "until"),
         ({"metadata": "x"}, "metadata"),
         ({"metadata": "[1]"}, "metadata"),
         ({"metadata": '{"a": {"$near": 1}}'}, "$near"),
