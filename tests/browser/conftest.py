@@ -55,12 +55,21 @@ def open_page(browser: Browser, live_server: Any) -> Iterator[Callable[..., Page
     """Open a page as a person; any script error or policy violation fails the test."""
     contexts = []
     problems: list[str] = []
+    provoked = [PROVOKED]
 
     def note(message: ConsoleMessage) -> None:
-        if message.type in ("error", "warning") and not message.text.startswith(PROVOKED):
+        wrong = message.type in ("error", "warning")
+        if wrong and not message.text.startswith(tuple(provoked)):
             problems.append(message.text)
 
-    def make(path: str = "/", person: Person | None = None, **options: Any) -> Page:
+    def make(
+        path: str = "/",
+        person: Person | None = None,
+        *,
+        provokes: tuple[str, ...] = (),
+        **options: Any,
+    ) -> Page:
+        provoked.extend(provokes)
         options = {"viewport": {"width": 1280, "height": 900}, **options}
         context = browser.new_context(base_url=live_server.url, **options)
         context.set_default_timeout(8_000)

@@ -145,7 +145,8 @@ def test_three_quick_clicks_add_one_memory(
 
 
 def test_a_lost_connection_is_said(open_page: OpenPage, person: Person, records: None) -> None:
-    page = open_page("/memories/", person)
+    lost = ("Failed to load resource: net::ERR_FAILED", "htmx:error")
+    page = open_page("/memories/", person, provokes=lost)
     page.route("**/threads/", lambda route: route.abort())
     page.get_by_role("link", name="Threads", exact=True).click()
     expect(page.get_by_text("The server cannot be reached")).to_be_visible()

@@ -93,6 +93,7 @@
 
   document.addEventListener("htmx:after:swap", () => {
     dropRepeatedDays();
+    find("#side:popover-open")?.hidePopover();
     if (before) lead(before);
     before = null;
   });
