@@ -129,10 +129,13 @@ def _message_line(number: int, raw: bytes, value: dict[str, Any]) -> Line:
         metadata=check_metadata(value.get("metadata")),
         is_named=message_id is not None,
     )
-    ids = {
-        key: check_id(_required(value, key), key) for key in ("thread_id", "user_id", "agent_id")
-    }
-    return Line(number=number, messages=(message,), **ids)
+    return Line(
+        number=number,
+        thread_id=check_id(_required(value, "thread_id"), "thread_id"),
+        user_id=check_id(_required(value, "user_id"), "user_id"),
+        agent_id=check_id(_required(value, "agent_id"), "agent_id"),
+        messages=(message,),
+    )
 
 
 def _required(value: dict[str, Any], key: str, where: str = "") -> object:
