@@ -21,6 +21,7 @@ from sqlalchemy.sql.visitors import InternalTraversal
 
 from oracleagentmemory.apis.validation import RESERVED_KEY, check_json, check_text
 from oracleagentmemory.errors import InvalidInputError
+from oracleagentmemory.storage.types import LongText
 
 NOT, CONTAINS, CONTAINS_ANY = "$not", "$array_contains", "$array_contains_any"
 OPERATORS = frozenset((NOT, CONTAINS, CONTAINS_ANY))
@@ -309,7 +310,7 @@ class _OracleFilter:
 
     def _bound(self, value: Any) -> str:
         text = json.dumps(value, ensure_ascii=False)
-        parameter = sa.bindparam(None, text, sa.Text(), unique=True)
+        parameter = sa.bindparam(None, text, LongText(), unique=True)
         return str(self.compiler.process(parameter, **self.options))
 
     @staticmethod
