@@ -198,6 +198,7 @@ def _query(
         return _unit(request.vector)
     if embedder is None or request.text is None:
         raise InvalidInputError("a vector search needs a query vector, or a text and an embedder")
+    # Checked last: the check of a protocol takes longer than embedding.
     if count is not None and isinstance(embedder, ScopedQueryEmbedder):
         frequencies, chunk_count = count()
         if chunk_count >= WEIGHTED_FROM_CHUNKS:

@@ -6,6 +6,7 @@ records alone are read again. A scope is read anew only after a change of the sc
 
 from __future__ import annotations
 
+import dataclasses
 import threading
 from collections import OrderedDict
 from dataclasses import dataclass, field
@@ -44,6 +45,16 @@ class _Scope:
     lock: threading.Lock = field(default_factory=threading.Lock)
     state: _State | None = None
     byte_count: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What a search asks for, and the version its connection saw."""
+
+    connection: sa.Connection
+    user_id: str | None
+    version: ScopeVersion
+    dimension: int
 
 
 class VectorCache:
@@ -97,23 +108,29 @@ class VectorCache:
             if scope is not None:
                 self._scopes.move_to_end(user_id)
         state = None if scope is None else scope.state
-        if state is not None and state.version == self._reads.version(connection, user_id):
+        # The version is read before the rows: a change in between is applied a second time.
+        version = self._reads.version(connection, user_id)
+        if state is not None and state.version == version:
             return state.block
+        asked = _Asked(connection, user_id, version, dimension)
         if _in_transaction(connection):
-            fresh = self._fresh(connection, user_id, state, dimension, private=True)
+            fresh = self._fresh(asked, state, private=True)
         else:
-            fresh = self._published(connection, user_id, dimension)
+            fresh = self._published(asked, state)
         return None if fresh is None else fresh.block
 
-    def _published(
-        self, connection: sa.Connection, user_id: str | None, dimension: int
-    ) -> _State | None:
+    def _published(self, asked: _Asked, seen: _State | None) -> _State | None:
+        user_id = asked.user_id
         with self._lock:
             scope = self._scopes.setdefault(user_id, _Scope())
         with scope.lock:
-            fresh = None
+            state, fresh = scope.state, None
+            if state is not seen:
+                # Another thread was here first, and may have seen more than this one.
+                version = self._reads.version(asked.connection, user_id)
+                asked = dataclasses.replace(asked, version=version)
             try:
-                fresh = self._fresh(connection, user_id, scope.state, dimension, private=False)
+                fresh = self._fresh(asked, state, private=False)
             finally:
                 # Also after an error, which may have left the old block's arrays half written.
                 scope.state = fresh
@@ -136,45 +153,34 @@ class VectorCache:
             _, scope = self._scopes.popitem(last=False)
             self._byte_count -= scope.byte_count
 
-    def _fresh(
-        self,
-        connection: sa.Connection,
-        user_id: str | None,
-        state: _State | None,
-        dimension: int,
-        *,
-        private: bool,
-    ) -> _State | None:
-        # The version is read before the rows: a change in between is applied a second time.
-        version = self._reads.version(connection, user_id)
+    def _fresh(self, asked: _Asked, state: _State | None, *, private: bool) -> _State | None:
+        connection, user_id, version = asked.connection, asked.user_id, asked.version
         if state is not None and state.version == version:
             return state
         if state is not None and state.version.incarnation == version.incarnation:
-            followed = self._followed(connection, user_id, state, private=private)
+            followed = self._followed(asked, state, private=private)
             if followed is not None:
                 return followed
         rows = self._reads.size(connection, user_id)
-        if rows * (4 * dimension + _ROW_BYTES) > self._budget_bytes:
+        if rows * (4 * asked.dimension + _ROW_BYTES) > self._budget_bytes:
             return None
         return _State(version, Block.build(self._reads.scope(connection, user_id)))
 
-    def _followed(
-        self, connection: sa.Connection, user_id: str | None, state: _State, *, private: bool
-    ) -> _State | None:
-        block, version = state.block, state.version
+    def _followed(self, asked: _Asked, state: _State, *, private: bool) -> _State | None:
+        block, since = state.block, state.version.change_id
         if not block.count:
             return None
         most = max(_FEW_CHANGES, block.alive_count // 4)
-        changes = self._reads.changed_records(connection, user_id, version.change_id, most)
+        changes = self._reads.changed_records(asked.connection, asked.user_id, since, most)
         if changes is None:
             return None
         newest, record_ids = changes
-        chunks = self._reads.records(connection, user_id, record_ids)
+        chunks = self._reads.records(asked.connection, asked.user_id, record_ids)
         dead_count = block.count - block.alive_count
         if private or dead_count > max(_FEW_CHANGES, block.alive_count):
             block = block.copied()
         block = block.replaced(record_ids, chunks)
-        return _State(ScopeVersion(version.incarnation, newest), block)
+        return _State(ScopeVersion(asked.version.incarnation, newest), block)
 
 
 def _in_transaction(connection: sa.Connection) -> bool:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from sqlalchemy.sql.elements import ColumnElement
 
 from oracleagentmemory._notset import Maybe, _NotSetMarker
+from oracleagentmemory.storage.constructs import unindexed
 from oracleagentmemory.storage.extras import ExtraTables, scope_key
 from oracleagentmemory.storage.filters import Filter, metadata_matches
 from oracleagentmemory.storage.kinds import KINDS, Kind, kind_of
@@ -95,10 +96,9 @@ class VectorReads:
         chunk, token = tables.record_chunks.c, extras.chunk_token.c
         of_user = chunk.user_id == sa.bindparam("user_id")
         # A profile's chunks carry no scope: its actor is the scope.
-        of_nobody = chunk.user_id.is_(None) & (chunk.source_record_type != "user_profile")
-        of_profile = (chunk.source_record_type == "user_profile") & (
-            chunk.source_id == sa.bindparam("user_id")
-        )
+        is_user_profile = chunk.source_record_type == "user_profile"
+        of_nobody = chunk.user_id.is_(None) & ~is_user_profile
+        of_profile = is_user_profile & (chunk.source_id == sa.bindparam("user_id"))
         agent_id = sa.case(
             (chunk.source_record_type == "agent_profile", _raw(chunk.source_id)),
             else_=_raw(chunk.agent_id),
@@ -119,12 +119,14 @@ class VectorReads:
         with_token_ids = (
             sa.select(*fields, _raw(token.token_ids)).select_from(with_tokens).where(embedded)
         )
-        self._of_user = [with_token_ids.where(of_user).order_by(chunk.chunk_id)]
-        self._of_user.append(with_token_ids.where(of_profile).order_by(chunk.chunk_id))
-        self._of_nobody = [with_token_ids.where(of_nobody).order_by(chunk.chunk_id)]
-        among = _among(chunk.source_id)
-        self._records_of_user = [statement.where(among) for statement in self._of_user]
-        self._records_of_nobody = [statement.where(among) for statement in self._of_nobody]
+        self._of_user = [with_token_ids.where(of_user), with_token_ids.where(of_profile)]
+        self._of_nobody = [with_token_ids.where(of_nobody)]
+        # The planner must start at the few ids, not at the user's many chunks.
+        records = with_token_ids.where(_among(chunk.source_id))
+        same_user = unindexed(chunk.user_id) == sa.bindparam("user_id")
+        self._records_of_user = records.where(same_user | of_profile)
+        self._records_of_nobody = records.where(unindexed(chunk.user_id).is_(None))
+        self._records_of_nobody = self._records_of_nobody.where(~is_user_profile)
         tokens = _raw(token.token_ids)
         self._tokens_of_user = [one.with_only_columns(tokens) for one in self._of_user]
         self._tokens_of_nobody = [one.with_only_columns(tokens) for one in self._of_nobody]
@@ -199,12 +201,11 @@ class VectorReads:
     ) -> list[ChunkRow]:
         """Return the chunks of some records of a scope."""
         chunks: list[ChunkRow] = []
-        statements = self._records_of_nobody if user_id is None else self._records_of_user
+        statement = self._records_of_nobody if user_id is None else self._records_of_user
         for ids in _slices(sorted(record_ids), _IDS_AT_A_TIME):
             expires_at = self._expiries(connection, ids)
-            for statement in statements:
-                rows = connection.execute(statement, {**_bound(user_id), "ids": ids})
-                chunks += _chunk_rows(rows, expires_at)
+            rows = connection.execute(statement, {**_bound(user_id), "ids": ids})
+            chunks += _chunk_rows(rows, expires_at)
         return chunks
 
     def stream(
