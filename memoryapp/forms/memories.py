@@ -43,6 +43,11 @@ class MemoryFilterForm(PageForm):
         return self.value("status") or "valid"
 
     @property
+    def shows_all(self) -> bool:
+        """Whether valid and invalid memories stand side by side."""
+        return self.status_value == "all"
+
+    @property
     def is_narrowed(self) -> bool:
         """Whether a filter other than the usual status is set."""
         return self.status_value == "invalid" or any(self.value(name) for name in NARROWING)

@@ -9,8 +9,7 @@ from datetime import date
 from oracleagentmemory.inspection import DayCount
 
 WIDTH = 640
-HEIGHT = 120
-BOTTOM = 22
+HEIGHT = 100
 GAP = 0.28
 
 
@@ -37,23 +36,21 @@ class Chart:
     highest: int
     width: int = WIDTH
     height: int = HEIGHT
-    baseline: int = HEIGHT - BOTTOM
 
     @property
-    def label_y(self) -> int:
-        """Where the dates stand."""
-        return self.height - 6
+    def ticks(self) -> tuple[Column, ...]:
+        """The days that are written below: first, middle, last."""
+        return tuple(self.columns[n] for n in (0, len(self.columns) // 2, -1))
 
 
 def by_day(days: Sequence[DayCount]) -> Chart:
     """Lay out one column a day."""
     highest = max((day.count for day in days), default=0)
     slot = WIDTH / max(len(days), 1)
-    plot = HEIGHT - BOTTOM - 4
     columns = []
     for index, day in enumerate(days):
         # A day with anything at all stays visible beside a day with thousands.
-        height = max(plot * day.count / highest, 2.0) if day.count else 0.0
+        height = max(HEIGHT * day.count / highest, 2.0) if day.count else 0.0
         columns.append(
             Column(
                 day=day.day,
@@ -61,7 +58,7 @@ def by_day(days: Sequence[DayCount]) -> Chart:
                 slot_x=round(index * slot, 2),
                 slot_width=round(slot, 2),
                 x=round(index * slot + slot * GAP / 2, 2),
-                y=round(HEIGHT - BOTTOM - height, 2),
+                y=round(HEIGHT - height, 2),
                 width=round(slot * (1 - GAP), 2),
                 height=round(height, 2),
             )

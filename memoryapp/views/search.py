@@ -24,7 +24,11 @@ def search_page(request: PageRequest) -> HttpResponse:
         initial = {"types": search.RECORD_TYPES, "k": 10, "user": _only_user(request)}
         context = {**SECTION, "form": SearchForm(initial=initial)}
         return render(request, "memoryapp/search/page.html", context)
-    form = SearchForm(request.GET)
+    given = request.GET.copy()
+    given.setdefault("k", "10")
+    if "types" not in given:
+        given.setlist("types", list(search.RECORD_TYPES))
+    form = SearchForm(given)
     started = time.perf_counter()
     found = _found(request, form)
     took_ms = (time.perf_counter() - started) * 1000

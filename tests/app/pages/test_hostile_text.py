@@ -18,7 +18,7 @@ BREAKERS = [HOSTILE, '"><script>alert(1)</script>', "{{ 7|add:7 }}", "'; DROP TA
 
 def fill(text: str) -> None:
     """Put a text into every field that a caller writes."""
-    short = text.encode()[:30].decode(errors="ignore")
+    short = text.encode()[:30].decode(errors="ignore")  # the bytes that a role may have
     users.add_profile(OPERATOR, text, text, metadata={text: text})
     threads.create(OPERATOR, thread_id=text, user_id=text, agent_id=text, metadata={text: [text]})
     messages.add(
@@ -34,7 +34,7 @@ def fill(text: str) -> None:
         agent_id=text,
         thread_id=text,
         metadata={text: {text: text}},
-        timestamp=text[:60],
+        timestamp=short,
     )
 
 

@@ -53,7 +53,7 @@ def test_activity_goes_by_the_day_something_happened(client: Client) -> None:
     assert len(counts) == 30
     assert (counts[-1], counts[-4], counts[0]) == (1, 2, 1)
     assert chart.total == 4
-    assert max(column.height for column in chart.columns) <= chart.baseline
+    assert max(column.height for column in chart.columns) <= chart.height
 
 
 def test_the_chart_can_be_read_without_seeing_it(client: Client, memory: str) -> None:
