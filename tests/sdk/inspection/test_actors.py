@@ -16,10 +16,10 @@ def _walk(inspector: StoreInspector, noun: str, limit: int, **scope: Any) -> lis
     read = getattr(inspector, noun)
     pages: list[ActorPage] = [read(limit=limit, **scope)]
     assert pages[0].previous is None
-    while pages[-1].next is not None:
+    while pages[-1].next is not None and len(pages) < 100:
         pages.append(read(after=pages[-1].next, limit=limit, **scope))
     back = [pages[-1]]
-    while back[-1].previous is not None:
+    while back[-1].previous is not None and len(back) < 100:
         back.append(read(before=back[-1].previous, limit=limit, **scope))
     found = [actor for page in pages for actor in page.actors]
     assert [actor for page in reversed(back) for actor in page.actors] == found
@@ -79,11 +79,21 @@ def test_a_scope_hides_other_users_and_agents_that_serve_only_others(world: Worl
     assert inspector.user("Zoë", user_ids={"ada"}) is None
     assert inspector.agent("zed") is not None
     assert inspector.agent("zed", user_ids={"ada"}) is None
+    assert inspector.agent("zed", user_ids={"zed"}) is None
     world.store.add(["hello"], "memory", user_ids="ada", agent_ids="zed")
     zed = inspector.agent("zed", user_ids={"ada"})
     assert zed is not None
     assert zed.profile is not None
     assert inspector.agent("zed", user_ids={"béla"}) is None
+
+
+def test_a_cursor_beyond_either_end_leads_nowhere_further(world: World) -> None:
+    inspector = StoreInspector(world.store)
+    assert inspector.users(after="!", limit=2) == inspector.users(limit=2)
+    last = inspector.users(before="\U0010ffff", limit=2)
+    assert [user.id for user in last.actors] == sorted(USERS)[-2:]
+    assert last.next is None
+    assert last.previous is not None
 
 
 def test_an_id_of_expired_records_alone_does_not_exist(store: Any) -> None:

@@ -55,6 +55,7 @@ def _filters(kind: str) -> st.SearchStrategy[dict[str, Any]]:
 def walk_older(inspector: StoreInspector, kind: Any, limit: int, filters: Any) -> list[Page]:
     pages = [inspector.page(kind, limit=limit, **filters)]
     while pages[-1].older is not None:
+        assert len(pages) < 1_000, "the pages have no end"
         pages.append(inspector.page(kind, before=pages[-1].older, limit=limit, **filters))
     return pages
 
@@ -64,6 +65,7 @@ def walk_newer(
 ) -> list[Page]:
     pages = [last]
     while pages[-1].newer is not None:
+        assert len(pages) < 1_000, "the pages have no end"
         pages.append(inspector.page(kind, after=pages[-1].newer, limit=limit, **filters))
     return pages
 
@@ -107,6 +109,15 @@ def test_a_page_between_others_knows_both_neighbours(world: World) -> None:
     assert middle.older is not None
     back = inspector.page("memory", after=middle.newer, limit=3)
     assert back == first
+
+
+def test_a_cursor_beyond_either_end_leads_nowhere_further(world: World) -> None:
+    inspector = StoreInspector(world.store)
+    assert inspector.page("memory", before=2**63 - 1, limit=3) == inspector.page("memory", limit=3)
+    oldest = inspector.page("memory", after=0, limit=3)
+    assert ids_of([oldest]) == world.ids("memory", {})[-3:]
+    assert oldest.older is None
+    assert oldest.newer is not None
 
 
 def test_rows_deleted_between_two_pages_are_neither_missed_nor_repeated(world: World) -> None:
