@@ -119,8 +119,6 @@ TEMPLATES: list[dict[str, Any]] = [
 
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
-# --- people ---------------------------------------------------------------------------------
-
 AUTH_USER_MODEL = "memoryapp.Person"
 AUTHENTICATION_BACKENDS = [
     "axes.backends.AxesStandaloneBackend",
@@ -147,8 +145,6 @@ AXES_RESET_ON_SUCCESS = True
 AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
 AXES_LOCKOUT_TEMPLATE = "registration/locked.html"
 
-# --- what a browser may do ------------------------------------------------------------------
-
 CONTENT_SECURITY_POLICY = {
     "DIRECTIVES": {
         "default-src": [NONE],
@@ -164,7 +160,9 @@ CONTENT_SECURITY_POLICY = {
 }
 X_FRAME_OPTIONS = "DENY"
 SECURE_REFERRER_POLICY = "same-origin"
+# Cookies know no ports: by Django's names, two sites on a machine would end each other's logins.
 SESSION_COOKIE_NAME = "memory_login"
+CSRF_COOKIE_NAME = "memory_csrf"
 SESSION_COOKIE_HTTPONLY = True
 CSRF_TRUSTED_ORIGINS = ENVIRONMENT.django_csrf_trusted_origins
 if ENVIRONMENT.django_https:
@@ -174,8 +172,6 @@ if ENVIRONMENT.django_https:
     SECURE_REDIRECT_EXEMPT = [r"^livez$", r"^readyz$"]
     SECURE_HSTS_SECONDS = 31_536_000
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
-
-# --- language, time, files ------------------------------------------------------------------
 
 LANGUAGE_CODE = ENVIRONMENT.django_language_code
 LANGUAGES = [
@@ -195,8 +191,6 @@ STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
 }
-
-# --- background work ------------------------------------------------------------------------
 
 _broker_url = ENVIRONMENT.celery_broker_url
 if _broker_url is not None:
@@ -220,8 +214,6 @@ CELERY_BEAT_SCHEDULE = {
         "options": {"expires": ENVIRONMENT.memory_purge_interval_s},
     },
 }
-
-# --- log ------------------------------------------------------------------------------------
 
 LOGGING = {
     "version": 1,
