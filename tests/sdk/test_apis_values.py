@@ -168,7 +168,10 @@ def test_a_batch_needs_a_type_and_one_kind_of_contents() -> None:
         apis.PendingRecordBatch(contents=["a"])
     with pytest.raises(TypeError, match="contents"):
         apis.PendingRecordBatch(record_type="memory")
-    with pytest.warns(DeprecationWarning), pytest.raises(ValueError, match="not both"):
+    with (
+        pytest.warns(DeprecationWarning, match="contents="),
+        pytest.raises(ValueError, match="not both"),
+    ):
         apis.PendingRecordBatch(contents=["a"], texts=["a"], record_type="memory")
 
 
