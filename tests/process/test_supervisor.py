@@ -68,11 +68,11 @@ def test_deaf_child_and_its_own_child_are_killed_after_the_grace(tmp_path: Path)
 
 
 def test_output_that_is_no_utf8_is_shown_and_ends_nothing() -> None:
-    code = "import os, signal; os.write(1, b'caf\\xe9\\n'); signal.pause()"
+    code = "import os, signal; os.write(1, b'na\\xefve\\n'); signal.pause()"
     with start({"odd": code}) as supervisor:
         assert supervisor.stdout is not None
         lines = [supervisor.stdout.readline(), supervisor.stdout.readline()]
         os.kill(supervisor.pid, signal.SIGINT)
         supervisor.communicate(timeout=10)
-    assert "odd    | caf\ufffd\n" in lines
+    assert "odd    | na\ufffdve\n" in lines
     assert supervisor.returncode == 0
