@@ -5,14 +5,21 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import inspect
+import re
 import threading
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from oracleagentmemory._threaded import TwinOwner, TwinPool, threaded
 from oracleagentmemory.apis import IAgentMemory, IEmbedder, ILlm, IMemoryStore, IThread
-from oracleagentmemory.core import OracleAgentMemory, OracleThread
+from oracleagentmemory.core import (
+    OracleAgentMemory,
+    OracleDBMemoryStore,
+    OracleThread,
+    SQLiteMemoryStore,
+)
 
 #: Methods that only decide or only start a write, and so have no twin.
 WITHOUT_TWIN = {"write", "write_all"}
@@ -93,6 +100,22 @@ def test_every_public_method_has_a_twin_with_the_same_parameters(kind: type) -> 
         assert [(one.name, one.kind, one.default) for one in have if one.name != "self"] == [
             (one.name, one.kind, one.default) for one in wanted if one.name != "self"
         ], name
+
+
+@pytest.mark.parametrize("kind", [SQLiteMemoryStore, OracleDBMemoryStore])
+def test_every_documented_method_of_a_store_has_a_twin_with_its_parameters(kind: type) -> None:
+    for name in public_methods(IMemoryStore):
+        method = inspect.signature(getattr(kind, name)).parameters.values()
+        twin = inspect.signature(getattr(kind, f"{name}_async")).parameters.values()
+        assert [(one.name, one.default) for one in twin] == [
+            (one.name, one.default) for one in method
+        ], name
+
+
+def test_no_twin_calls_a_twin() -> None:
+    files = Path(inspect.getfile(OracleAgentMemory)).parents[1].rglob("*.py")
+    awaited = [file for file in files if re.search(r"await .*_async\(", file.read_text())]
+    assert awaited == []
 
 
 def test_a_twin_runs_on_the_owners_pool_with_the_callers_context() -> None:

@@ -197,15 +197,28 @@ class IMemoryStore(TwinOwner, abc.ABC):
         ttl_anchor: TimeToLiveAnchor | _NotSetMarker = NOT_SET_MARKER,
         status: RecordStatus | _NotSetMarker = NOT_SET_MARKER,
         text: str | _NotSetMarker | None = NOT_SET_MARKER,
+        if_fingerprint: str | None = None,
     ) -> int:
-        """Change a record; return 1, or 0 when there is none."""
+        """Change a record; return 1, or 0 when there is none.
+
+        Args:
+            if_fingerprint: Change it only while the stored record has this fingerprint; so for
+                the deletes.
+        """
 
     @abc.abstractmethod
-    def delete(self, record_type: str, record_id: str, cascade: bool = False) -> int:
+    def delete(
+        self,
+        record_type: str,
+        record_id: str,
+        cascade: bool = False,
+        *,
+        if_fingerprint: str | None = None,
+    ) -> int:
         """Delete a record; return 1, or 0 when there is none."""
 
     @abc.abstractmethod
-    def delete_thread(self, thread_id: str) -> int:
+    def delete_thread(self, thread_id: str, *, if_fingerprint: str | None = None) -> int:
         """Delete a thread and all that belongs to it; return 1, or 0 when there is none."""
 
     @abc.abstractmethod

@@ -201,7 +201,7 @@ class OracleThread(
         return self._settings.message_shortening_input_token_limit
 
     def _with_thread(self, prepared: Prepared[T]) -> Prepared[T]:
-        if self._is_stored or self._store.get("thread", self._thread_id) is not None:
+        if self._is_stored:
             return prepared
         creation = self._store.prepare_create_thread(
             self._thread_id,

@@ -243,6 +243,14 @@ def test_a_standalone_thread_is_stored_with_its_first_record_and_only_then(
     assert (record.metadata, record.user_id) == ({"a": 1}, "u")  # type: ignore[attr-defined]
 
 
+def test_two_handles_of_a_standalone_thread_store_it_once(store: SQLiteMemoryStore) -> None:
+    handles = [OracleThread(store, thread_id="alone", user_id="u") for _ in range(2)]
+    said = [{"role": "user", "content": "hello"}]
+    store.write_all([handle.prepare_add_messages(said) for handle in handles])
+    handles[1].add_messages(said)
+    assert len(handles[0].get_messages()) == 3
+
+
 def test_a_standalone_thread_waits_for_nothing(store: SQLiteMemoryStore) -> None:
     thread = OracleThread(store)
     thread.wait_for_memory_extraction(timeout=1)
