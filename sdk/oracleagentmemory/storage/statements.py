@@ -121,6 +121,15 @@ class Statements:
         return sa.update(self.extras.sequence).values(last=last + count).returning(last)
 
     @functools.cached_property
+    def with_state(self) -> sa.Select[Any]:
+        """Select which of `:ids` of a `:kind` have a state."""
+        state = self.extras.record_state.c
+        among = state.record_id.in_(bind("ids", state.record_id, expanding=True))
+        return sa.select(state.record_id).where(
+            state.record_kind == bind("kind", state.record_kind), among
+        )
+
+    @functools.cached_property
     def update_state(self) -> sa.Update:
         """Count a record's version up and note what it looks like now."""
         state = self.extras.record_state

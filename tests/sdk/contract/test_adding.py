@@ -157,7 +157,7 @@ def test_a_taken_id_is_named_and_nothing_is_stored(store: SQLMemoryStore) -> Non
     store.add(["red"], record_type="memory", record_ids="m1")
     before = everything(store)
 
-    with pytest.raises(DuplicateIdError, match="'m1'"):
+    with pytest.raises(DuplicateIdError, match="id 'm1' exists"):
         store.add(["blue", "sea"], record_type="fact", record_ids=["m2", "m1"])
     with pytest.raises(DuplicateIdError):
         store.write_all([store.prepare_add_user("u1", "x"), store.prepare_add_agent("u1", "y")])

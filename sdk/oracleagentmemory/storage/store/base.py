@@ -159,8 +159,7 @@ class StoreParts(TwinOwner, abc.ABC):
         try:
             yield
         except sa.exc.IntegrityError as error:
-            statement = self.statements.existing(kind)
-            taken = transaction.execute(statement, {"ids": list(ids)[:500]}).scalars().all()
+            taken = self._taken_ids(transaction, kind, list(ids))
             if taken:
                 named = ", ".join(repr(one) for one in sorted(taken)[:3])
                 raise DuplicateIdError(
@@ -169,6 +168,16 @@ class StoreParts(TwinOwner, abc.ABC):
             if "ORA-02291" in str(error.orig) or "FOREIGN KEY" in str(error.orig):
                 raise NotFoundError("the thread that the record names does not exist") from error
             raise
+
+    def _taken_ids(self, transaction: WriteTransaction, kind: Kind, ids: list[str]) -> list[str]:
+        """Return which ids other records have, after an insert has failed half way."""
+        chosen = {"kind": kind.name, "ids": ids}
+        # Rows of the failed insert have no state yet; rows of another SDK never have one.
+        for statement in (self.statements.with_state, self.statements.existing(kind)):
+            taken = transaction.execute(statement, chosen).scalars().all()
+            if taken:
+                return list(taken)
+        return []
 
     def _require_threads(self, transaction: WriteTransaction, thread_ids: Sequence[str]) -> None:
         """Lock the threads that new rows name, which also keeps their messages in order."""
