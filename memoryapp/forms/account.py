@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
 from zoneinfo import available_timezones
 
 from django import forms
@@ -10,8 +11,13 @@ from django.contrib.auth.forms import PasswordChangeForm
 from memoryapp.forms.fields import style
 from memoryapp.models import Person
 
+if TYPE_CHECKING:
+    ModelForm = forms.ModelForm[Person]
+else:
+    ModelForm = forms.ModelForm
 
-class AccountForm(forms.ModelForm):
+
+class AccountForm(ModelForm):
     """Time zone and keys."""
 
     time_zone = forms.ChoiceField(label="Time zone", required=False)

@@ -54,7 +54,7 @@ class LongTextField(forms.CharField):
 
     def to_python(self, value: Any) -> str:
         """Undo the browser, which sends every line end of a text area as CR LF."""
-        return super().to_python(value).replace("\r\n", "\n")
+        return (super().to_python(value) or "").replace("\r\n", "\n")
 
     def validate(self, value: Any) -> None:
         """Refuse text of white space only where text is required."""

@@ -31,7 +31,7 @@ class AuditEntry(models.Model):
         """Insert; a stored entry is never written again."""
         if self.pk is not None:
             raise TypeError("audit entries are append-only")
-        super().save(*args, **kwargs)  # type: ignore[arg-type]
+        super().save(*args, **kwargs)
 
     def delete(self, *args: object, **kwargs: object) -> NoReturn:
         """Refuse: the log would no longer say what happened."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal
+from typing import Literal, TypedDict
 
 from memoryapp.access import Access
 from memoryapp.memory import inspector
@@ -29,11 +29,24 @@ def writable_row(access: Access, kind: Kind, record_id: str) -> Row:
     return row
 
 
-def cursors(kind: Kind | Literal["user", "agent"], parameters: Mapping[str, str]) -> dict[str, str]:
+class Cursors(TypedDict, total=False):
+    """Where a page starts: at most one of the two."""
+
+    before: str
+    after: str
+
+
+def cursors(kind: Kind | Literal["user", "agent"], parameters: Mapping[str, str]) -> Cursors:
     """Return ``before`` or ``after`` of a query string; odd values are as good as none."""
-    for name in ("before", "after"):
+
+    def read(name: str) -> str | None:
         value = parameters.get(name, "")
         # Lists of users and agents go by id, and any id is a place in them.
-        if value and (kind in ("user", "agent") or is_cursor(kind, value)):
-            return {name: value}
+        fits = kind == "user" or kind == "agent" or is_cursor(kind, value)
+        return value if value and fits else None
+
+    if before := read("before"):
+        return {"before": before}
+    if after := read("after"):
+        return {"after": after}
     return {}

@@ -102,7 +102,8 @@ def add(
     _require_text(content)
     if thread_id is not None:
         visible_row(access, "thread", thread_id)
-    given = {
+    given: dict[str, Any] = {
+        "memory_type": memory_type,
         "user_id": user_id,
         "agent_id": agent_id,
         "thread_id": thread_id,
@@ -112,7 +113,6 @@ def add(
     }
     prepared = client().prepare_add_memory(
         content,
-        memory_type=memory_type,
         ttl_days=ttl_days,
         **{name: value for name, value in given.items() if value is not None},
     )
@@ -140,7 +140,7 @@ def update(
     row = writable_row(access, "memory", memory_id)
     if isinstance(content, str):
         _require_text(content)
-    given = {
+    given: dict[str, Any] = {
         "content": content,
         "metadata": metadata,
         "timestamp": timestamp,

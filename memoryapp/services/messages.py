@@ -14,7 +14,7 @@ from memoryapp.services.changes import apply_delete, apply_update
 from memoryapp.services.lookup import visible_row, writable_row
 from oracleagentmemory._notset import NOT_SET_MARKER, _NotSetMarker
 from oracleagentmemory.apis.message import TextContent
-from oracleagentmemory.apis.records import MessageRecord
+from oracleagentmemory.apis.records import MessageRecord, Record
 from oracleagentmemory.errors import NotFoundError
 from oracleagentmemory.inspection import Count, Page, Row
 
@@ -59,10 +59,10 @@ def cursor_after(row: Row, context: int = 25) -> str:
     return str((row.seq or 0) + 1 + context)
 
 
-def text_of(record: MessageRecord) -> str:
+def text_of(record: Record) -> str:
     """Return the text of a message; of several parts, each on a line of its own."""
-    if isinstance(record.content, str):
-        return record.content
+    if not isinstance(record, MessageRecord) or isinstance(record.content, str):
+        return str(record.content or "")
     return "\n".join(part.text for part in record.content if isinstance(part, TextContent))
 
 

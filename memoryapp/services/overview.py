@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 
 from memoryapp.access import Access
 from memoryapp.memory import inspector
-from oracleagentmemory.inspection import Count, DayCount, Row, Statistics
+from oracleagentmemory.inspection import Count, DayCount, Row, RowKind, Statistics
 
 DAYS = 30
 
@@ -25,7 +25,7 @@ class Overview:
     threads: Count
     memories_by_day: list[DayCount]
     messages_by_day: list[DayCount]
-    newest: tuple[Row, ...]
+    newest: list[Row]
     statistics: Statistics | None
 
     @property
@@ -36,16 +36,20 @@ class Overview:
 
 def get(access: Access, *, now: datetime, zone: ZoneInfo) -> Overview:
     """Return the overview of the last 30 local days up to ``now``."""
-    scope = {"user_ids": access.user_ids}
+    users = access.user_ids
     today = now.astimezone(zone).date()
-    span = {"since": today - timedelta(days=DAYS - 1), "until": today, "tz": zone}
+    first = today - timedelta(days=DAYS - 1)
+
+    def by_day(kind: RowKind) -> list[DayCount]:
+        return reader.by_day(kind, since=first, until=today, tz=zone, user_ids=users)
+
     reader = inspector()
     return Overview(
-        memories=reader.count("memory", **scope),
-        messages=reader.count("message", **scope),
-        threads=reader.count("thread", **scope),
-        memories_by_day=reader.by_day("memory", **span, **scope),
-        messages_by_day=reader.by_day("message", **span, **scope),
-        newest=reader.page("memory", **scope, status="valid", limit=6).rows,
-        statistics=reader.statistics() if access.user_ids is None else None,
+        memories=reader.count("memory", user_ids=users),
+        messages=reader.count("message", user_ids=users),
+        threads=reader.count("thread", user_ids=users),
+        memories_by_day=by_day("memory"),
+        messages_by_day=by_day("message"),
+        newest=reader.page("memory", user_ids=users, status="valid", limit=6).rows,
+        statistics=reader.statistics() if users is None else None,
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from django.db import transaction
 
@@ -10,6 +10,9 @@ from memoryapp.access import Access
 from memoryapp.memory import client, store
 from memoryapp.services import audit, revisions
 from oracleagentmemory.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from oracleagentmemory.storage.writes import Prepared
 
 Noun = Literal["user", "agent"]
 
@@ -37,7 +40,7 @@ def put(
     before = store().get(kind, record_id)
     if before is None:
         adding = client().prepare_add_user if noun == "user" else client().prepare_add_agent
-        prepared = adding(record_id, information, metadata)
+        prepared: Prepared[Any] = adding(record_id, information, metadata)
     else:
         prepared = store().prepare_update(
             kind, record_id, content=information, metadata=metadata, if_fingerprint=if_fingerprint

@@ -9,7 +9,7 @@ from typing import Any
 from memoryapp.access import Access
 from memoryapp.memory import store
 from memoryapp.services.metadata import checked_filter
-from oracleagentmemory._notset import Maybe
+from oracleagentmemory._notset import Maybe, _NotSetMarker
 from oracleagentmemory.apis.records import Record, RecordStatus
 from oracleagentmemory.errors import AccessDeniedError, InvalidInputError
 from oracleagentmemory.inspection import ANY
@@ -56,7 +56,7 @@ def search(
     """
     if user_id is ANY and access.user_ids is not None:
         raise InvalidInputError("name one of the users you may see")
-    if user_id is not ANY and not access.may_see(user_id):
+    if not isinstance(user_id, _NotSetMarker) and not access.may_see(user_id):
         raise AccessDeniedError(f"you may not search records of user {user_id!r}")
     if not 1 <= max_results <= MAX_RESULTS:
         raise InvalidInputError(f"max_results must be from 1 to {MAX_RESULTS}")

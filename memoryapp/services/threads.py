@@ -104,7 +104,7 @@ def create(
     access.require_write()
     agent_id = agent_id or access.agent_id
     access.require_scope(user_id, agent_id)
-    given = {
+    given: dict[str, Any] = {
         "thread_id": thread_id,
         "user_id": user_id,
         "agent_id": agent_id,

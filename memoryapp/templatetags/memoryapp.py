@@ -119,12 +119,6 @@ def local_day(value: datetime) -> str:
 
 
 @register.filter
-def message_text(record: MessageRecord) -> str:
-    """The text of a message."""
-    return text_of(record)
-
-
-@register.filter
 def of(mapping: Mapping[str, object], key: str) -> object:
     """What a mapping holds for a key that is a variable."""
     return mapping.get(key)
@@ -163,7 +157,7 @@ def thousands(number: int) -> str:
 @register.filter
 def record_text(record: Record) -> str:
     """The text of a record of any kind."""
-    return text_of(record) if isinstance(record, MessageRecord) else str(record.content or "")
+    return text_of(record)
 
 
 @register.simple_tag

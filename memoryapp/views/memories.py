@@ -89,7 +89,8 @@ def memory_edit(request: PageRequest, memory_id: str) -> HttpResponse:
     request.access.require_write()
     row = memories.get(request.access, memory_id)
     form = EditMemoryForm(posted(request), initial=_initial(row))
-    context = {**SECTION, "row": row, "next": way_back(request, "memory-detail", memory_id)}
+    back = way_back(request, "memory-detail", memory_id)
+    context = {**SECTION, "row": row, "next": back}
     if request.method == "POST":
         try:
             changed = submitted(form, lambda data: _update(request, memory_id, data))
@@ -97,7 +98,7 @@ def memory_edit(request: PageRequest, memory_id: str) -> HttpResponse:
             return _conflict(request, form, memory_id, context)
         if changed is not None:
             messages.success(request, "Memory saved.")
-            return redirect(context["next"])
+            return redirect(back)
     return form_page(request, "memoryapp/memories/edit.html", context, form)
 
 

@@ -57,7 +57,7 @@ def submitted(form: forms.Form, change: Callable[[dict[str, Any]], Result]) -> R
 
 
 def form_page(
-    request: HttpRequest, template: str, context: dict[str, Any], form: forms.Form
+    request: HttpRequest, template: str, context: dict[str, Any], form: forms.BaseForm
 ) -> HttpResponse:
     """Show a form: 422 when it was sent and refused."""
     status = 422 if form.is_bound and form.errors else 200

@@ -44,7 +44,7 @@ class ProfilePages:
         scope: dict[str, Any] = {f"{self.noun}_id": record_id}
         context = {
             "actor": self.get(request.access, record_id),
-            "list_query": urlencode({self.noun: record_id}),
+            "list_query": urlencode([(self.noun, record_id)]),
             "may_edit_profile": request.access.may_write and self.may_edit(request.access),
             "threads": threads.list_page(
                 request.access, threads.ThreadFilters(**scope), limit=SHOWN

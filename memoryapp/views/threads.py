@@ -21,6 +21,7 @@ from memoryapp.services.lookup import cursors
 from memoryapp.services.metadata import own_metadata
 from memoryapp.views.page import PageRequest, form_page, posted, submitted, way_back
 from oracleagentmemory.errors import ConflictError, InvalidInputError
+from oracleagentmemory.inspection import Row
 
 SECTION = {"section": "thread-list"}
 MESSAGES_PER_PAGE = 50
@@ -55,7 +56,7 @@ def thread_detail(request: PageRequest, thread_id: str) -> HttpResponse:
 
 
 def thread_context(
-    request: PageRequest, thread_id: str, row: threads.Row, form: NewMessageForm | None = None
+    request: PageRequest, thread_id: str, row: Row, form: NewMessageForm | None = None
 ) -> dict[str, object]:
     """The context of a thread's page."""
     page = thread_messages.list_page(

@@ -86,9 +86,11 @@ def test_every_page(
 ) -> None:
     page = open_page("/", person, **VIEWS[view])
     problems = []
+    # A theme changes colours and nothing else.
+    rules = ("color-contrast",) if view == "dark" else ()
     for path in PAGES:
         page.goto(path)
-        problems += [f"{path}: {problem}" for problem in violations(page)]
+        problems += [f"{path}: {problem}" for problem in violations(page, *rules)]
         if overflow(page):
             problems.append(f"{path}: {overflow(page)} px too wide")
     assert problems == []

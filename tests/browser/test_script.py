@@ -145,7 +145,7 @@ def test_three_quick_clicks_add_one_memory(
 
 
 def test_a_lost_connection_is_said(open_page: OpenPage, person: Person, records: None) -> None:
-    lost = ("Failed to load resource: net::ERR_FAILED", "htmx:error")
+    lost = ("Failed to load resource: net::ERR_FAILED", "htmx: htmx:error: Failed to fetch")
     page = open_page("/memories/", person, provokes=lost)
     page.route("**/threads/", lambda route: route.abort())
     page.get_by_role("link", name="Threads", exact=True).click()
