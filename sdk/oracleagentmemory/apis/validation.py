@@ -10,6 +10,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from oracleagentmemory._notset import _NotSetMarker
 from oracleagentmemory.errors import InvalidInputError, WrongTypeError
 
 ID_MAX_BYTES = 128
@@ -57,6 +58,12 @@ def check_id(value: object, what: str, *, max_bytes: int = ID_MAX_BYTES) -> str:
     if not text:
         raise InvalidInputError(f"{what} must not be empty")
     return text
+
+
+def check_flag(value: object, what: str) -> None:
+    """Raise ``WrongTypeError`` unless ``value`` is a ``bool`` or omitted: ``"no"`` is true."""
+    if not isinstance(value, bool | _NotSetMarker):
+        raise WrongTypeError(f"{what} must be True or False, not {type(value).__name__}")
 
 
 def check_metadata(value: object, what: str = "metadata") -> dict[str, Any] | None:

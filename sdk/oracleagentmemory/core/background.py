@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 
-from oracleagentmemory.errors import InvalidInputError, StateError
+from oracleagentmemory.errors import InvalidInputError, StateError, WrongTypeError
 
 logger = logging.getLogger(__name__)
 
@@ -37,6 +37,8 @@ class BackgroundWork:
 
 
 def check_timeout(timeout_s: float | None) -> None:
-    """Raise ``InvalidInputError`` unless a timeout is ``None`` or above 0 seconds."""
+    """Raise unless a timeout is ``None`` or above 0 seconds."""
+    if not isinstance(timeout_s, int | float | None):
+        raise WrongTypeError(f"timeout must be a number of seconds, not {type(timeout_s).__name__}")
     if timeout_s is not None and not timeout_s > 0:
         raise InvalidInputError("timeout must be above 0 seconds, or None to wait without limit")

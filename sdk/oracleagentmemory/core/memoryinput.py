@@ -64,6 +64,13 @@ def check_memory_content(content: object) -> str | None:
     return None if content is None else check_text(content, "content")
 
 
+def check_ids(**ids: Maybe[str | None]) -> None:
+    """Check the ids of a new memory by the caller's names; ``None`` means none."""
+    for name, value in ids.items():
+        if value is not None and not isinstance(value, _NotSetMarker):
+            check_id(value, name)
+
+
 def check_new_content(content: Maybe[str]) -> Maybe[str]:
     """Return the content of an update when it may replace the stored one."""
     if content is None:

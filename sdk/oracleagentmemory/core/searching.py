@@ -10,7 +10,7 @@ from oracleagentmemory._notset import NOT_SET_MARKER, Maybe, _NotSetMarker, give
 from oracleagentmemory.apis.records import MEMORY_TYPES, MetadataValue
 from oracleagentmemory.apis.searchresult import SearchResult, SearchResultFormatConfig
 from oracleagentmemory.apis.searchscope import SearchScope
-from oracleagentmemory.apis.validation import check_id, check_text
+from oracleagentmemory.apis.validation import check_flag, check_id, check_text
 from oracleagentmemory.core.budgets import within_budget
 from oracleagentmemory.core.searchconfig import (
     DEFAULT_MAX_RESULTS,
@@ -70,6 +70,8 @@ def merge_scope(
         raise InvalidInputError("give scope or ids and exact_*_match arguments, not both")
     else:
         merged = scope
+    for name in ("exact_user_match", "exact_agent_match", "exact_thread_match"):
+        check_flag(getattr(merged, name), name)
     for name in ("user_id", "agent_id", "thread_id"):
         value = getattr(merged, name)
         if value is not None and not isinstance(value, _NotSetMarker):
@@ -126,6 +128,8 @@ def search(
     count = check_max_results(given(asked.max_results, default))
     hard = _budget(asked.token_budget, config.token_budget, "token_budget")
     soft = _budget(asked.soft_token_budget, config.soft_token_budget, "soft_token_budget")
+    check_flag(asked.include_invalid_results, "include_invalid_results")
+    with_invalid = given(asked.include_invalid_results, True)
     if isinstance(config, PruningMemorySearchConfig):
         raise NotYetError("pruning of search results is not supported by this version")
     found = store.search(
@@ -141,7 +145,7 @@ def search(
         metadata_filter=given(asked.metadata_filter, None),
         num_hops=given(asked.num_hops, 0),
         max_linked_results=given(asked.max_linked_results, 100),
-        include_invalid_results=given(asked.include_invalid_results, True),
+        include_invalid_results=with_invalid,
     )
     written_as = SearchResultFormatConfig(include_invalid_results=asked.include_invalid_results)
     results: list[SearchResult] = [
@@ -171,7 +175,7 @@ def _check_types(record_types: object) -> set[str] | None:
     names = [record_types] if isinstance(record_types, str) else record_types
     if not isinstance(names, Collection):
         raise WrongTypeError("record_types must be a list of record types")
-    unknown = [name for name in names if name not in SEARCHED_TYPES]
+    unknown = [name for name in names if not isinstance(name, str) or name not in SEARCHED_TYPES]
     if unknown:
         known = ", ".join(sorted(SEARCHED_TYPES))
         raise InvalidInputError(f"unknown record type {unknown[0]!r:.80}; known are {known}")

@@ -29,6 +29,7 @@ from oracleagentmemory.core.threadsettings import (
     resolve_settings,
 )
 from oracleagentmemory.errors import InvalidInputError
+from oracleagentmemory.storage.engine import WriteTransaction
 from oracleagentmemory.storage.writes import Prepared
 
 if TYPE_CHECKING:
@@ -211,9 +212,14 @@ class OracleThread(
             runtime_config=self._settings.to_json(),
             runtime_state=NEW_RUNTIME_STATE,
         )
-        return Prepared(
-            lambda transaction: (creation.apply(transaction), prepared.apply(transaction))[1]
-        )
+
+        def apply(transaction: WriteTransaction) -> T:
+            # Asked under the write lock: another handle may have stored the thread meanwhile.
+            if self._store.get("thread", self._thread_id) is None:
+                creation.apply(transaction)
+            return prepared.apply(transaction)
+
+        return Prepared(apply)
 
 
 def owner_id(value: Maybe[Any], what: str) -> str:

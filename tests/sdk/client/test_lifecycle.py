@@ -161,6 +161,8 @@ def test_r128_a_thread_checks_its_timeout_and_an_idle_client_does_not(
     for timeout in (0, -1, float("nan")):
         with pytest.raises(ValueError, match="above 0"):
             thread.wait_for_memory_extraction(timeout=timeout)
+    with pytest.raises(TypeError, match="seconds"):
+        thread.wait_for_memory_extraction(timeout="soon")  # type: ignore[arg-type]
     for idle in (0, -1, None, 5):
         client.wait_for_memory_extraction(timeout=idle)
     thread.wait_for_memory_extraction(timeout=None)

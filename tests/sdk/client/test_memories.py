@@ -334,6 +334,20 @@ def test_a_bad_filter_is_refused_by_lists_and_search(client: OracleAgentMemory, 
         client.search("x", user_id="u1", metadata_filter=bad)
 
 
+@pytest.mark.parametrize(
+    "options",
+    [{"limit": "many"}, {"limit": float("inf")}, {"user_id": "a\0"}, {"user_id": "\ud800"}],
+)
+def test_a_list_refuses_what_cannot_be_stored(client: OracleAgentMemory, options: Any) -> None:
+    with pytest.raises(ValueError, match=next(iter(options))):
+        client.list_memories(**options)
+
+
+def test_a_bad_id_is_named_as_the_caller_wrote_it(client: OracleAgentMemory) -> None:
+    with pytest.raises(TypeError, match="memory_id must be a str"):
+        client.add_memory("x", memory_id=5)  # type: ignore[arg-type]
+
+
 def test_r117_an_expired_memory_is_gone_for_client_and_thread(
     client: OracleAgentMemory, thread: OracleThread, store: SQLiteMemoryStore
 ) -> None:

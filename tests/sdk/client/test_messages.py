@@ -308,6 +308,7 @@ def hundred_and_fifty(thread: OracleThread) -> OracleThread:
         ({"start": -10, "end": -5}, 140, 144),
         ({"start": -999, "end": 2}, 0, 1),
         ({"start": 148, "end": 999}, 148, 149),
+        ({"start": 148, "end": 10**30}, 148, 149),
     ],
 )
 def test_r034_windows_are_bounded_unless_an_end_is_asked_for(
@@ -318,7 +319,14 @@ def test_r034_windows_are_bounded_unless_an_end_is_asked_for(
 
 
 @pytest.mark.parametrize(
-    "window", [{"start": 150}, {"start": 12, "end": 10}, {"start": 0, "end": -999}, {"end": 0}]
+    "window",
+    [
+        {"start": 150},
+        {"start": 10**30},
+        {"start": 12, "end": 10},
+        {"start": 0, "end": -999},
+        {"end": 0},
+    ],
 )
 def test_windows_outside_the_thread_are_empty(hundred_and_fifty: OracleThread, window: Any) -> None:
     assert texts(hundred_and_fifty, **window) == []

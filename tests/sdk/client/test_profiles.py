@@ -168,6 +168,13 @@ def test_r152_the_stores_own_delete_does_not_cascade(
     assert left(town) == WITHOUT_U1
 
 
+def test_a_cascade_that_is_no_bool_deletes_nothing(town: OracleAgentMemory) -> None:
+    for delete in (town.delete_user, town.delete_agent):
+        with pytest.raises(TypeError, match="cascade"):
+            delete("u1", cascade="no")  # type: ignore[arg-type]
+    assert left(town) == EVERYTHING
+
+
 def test_nothing_that_was_deleted_is_found(town: OracleAgentMemory) -> None:
     town.delete_user("u1")
     assert town.search("hello", user_id="u1") == []

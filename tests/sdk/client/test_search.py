@@ -132,6 +132,9 @@ BAD_SEARCHES: list[tuple[dict[str, Any], type[Exception]]] = [
     ({"agent_id": ""}, ValueError),
     ({"agent_id": "x" * 129}, ValueError),
     ({"agent_id": 5}, TypeError),
+    ({"record_types": [["memory"]]}, ValueError),
+    ({"exact_agent_match": "no"}, TypeError),
+    ({"include_invalid_results": "no"}, TypeError),
 ]
 
 

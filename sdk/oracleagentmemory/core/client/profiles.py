@@ -6,7 +6,7 @@ from typing import cast
 
 from oracleagentmemory._notset import NOT_SET_MARKER, Maybe
 from oracleagentmemory.apis.records import AgentProfileRecord, MetadataValue, UserProfileRecord
-from oracleagentmemory.apis.validation import check_id
+from oracleagentmemory.apis.validation import check_flag, check_id
 from oracleagentmemory.core.client.part import ClientPart
 from oracleagentmemory.core.prepared import written
 from oracleagentmemory.storage.writes import Prepared
@@ -47,10 +47,12 @@ class ClientProfiles(ClientPart):
             TimeoutError: If background work on an owned thread did not end within 300 seconds;
                 nothing is deleted.
         """
+        check_flag(cascade, "cascade")
         return self._store.prepare_delete("user_profile", check_id(user_id, "user_id"), cascade)
 
     def prepare_delete_agent(self, agent_id: str, cascade: bool = True) -> Prepared[int]:
         """Delete an agent's profile; return 0 or 1. See :meth:`delete_user`."""
+        check_flag(cascade, "cascade")
         return self._store.prepare_delete("agent_profile", check_id(agent_id, "agent_id"), cascade)
 
     add_user = written(prepare_add_user)

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from oracleagentmemory._notset import Maybe, _NotSetMarker
 from oracleagentmemory._warn import warn_caller
-from oracleagentmemory.apis.validation import check_text
+from oracleagentmemory.apis.validation import check_flag, check_text
 from oracleagentmemory.core.extractors.memoryextractionconfig import (
     BackgroundExtractionQueueFullBehavior,
     MemoryExtractionConfig,
@@ -56,9 +56,8 @@ def check_integer(value: Any, what: str) -> int:
 
 
 def _flag(value: Any, what: str) -> bool:
-    if not isinstance(value, bool):
-        raise WrongTypeError(f"{what} must be True or False")
-    return value
+    check_flag(value, what)
+    return bool(value)
 
 
 def _token_limit(value: Any, what: str) -> int:

@@ -16,6 +16,7 @@ from oracleagentmemory.apis.ttl import TimeToLiveAnchor
 from oracleagentmemory.apis.validation import check_id
 from oracleagentmemory.core.memoryinput import (
     LinkArguments,
+    check_ids,
     check_memory_content,
     check_memory_type,
     check_new_content,
@@ -62,6 +63,7 @@ class ThreadMemories(ThreadPart):
         ``NotImplementedError``.
         """
         kind = check_memory_type(memory_type)
+        check_ids(memory_id=memory_id, thread_id=thread_id, user_id=user_id, agent_id=agent_id)
         LinkArguments(
             memory_id_to_link=memory_id_to_link,
             link_type=link_type,

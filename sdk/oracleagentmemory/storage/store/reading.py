@@ -13,9 +13,19 @@ from sqlalchemy.sql.elements import ColumnElement
 from oracleagentmemory._notset import NOT_SET_MARKER, _NotSetMarker
 from oracleagentmemory.apis.memorystore import MetadataFilter
 from oracleagentmemory.apis.records import MemoryRecord, MessageRecord, Record
+from oracleagentmemory.apis.validation import check_text
 from oracleagentmemory.errors import InvalidInputError
 from oracleagentmemory.storage.filters import metadata_matches, parse_filter
-from oracleagentmemory.storage.kinds import MEMORY, MESSAGE, PROFILE, SUMMARY, THREAD, Kind, kind_of
+from oracleagentmemory.storage.kinds import (
+    MEMORY,
+    MESSAGE,
+    PROFILE,
+    SUMMARY,
+    THREAD,
+    Kind,
+    can_exist,
+    kind_of,
+)
 from oracleagentmemory.storage.rows import row_fingerprint, to_record
 from oracleagentmemory.storage.statements import bind, not_expired
 from oracleagentmemory.storage.store.base import StoreParts
@@ -23,6 +33,8 @@ from oracleagentmemory.storage.store.base import StoreParts
 logger = logging.getLogger(__name__)
 
 MAX_LIST_LIMIT = 10_000
+#: What both databases take as a number of rows.
+LARGEST_LIMIT = 2**31 - 1
 
 
 class Reading(StoreParts):
@@ -45,6 +57,8 @@ class Reading(StoreParts):
 
     def get_memory(self, memory_id: str) -> MemoryRecord | None:
         """Return the memory of any of the four types, None when there is none."""
+        if not can_exist(memory_id):
+            return None
         with self.engine.read() as connection:
             row = connection.execute(
                 self.statements.select_many(MEMORY), {"ids": [memory_id]}
@@ -58,6 +72,8 @@ class Reading(StoreParts):
         return None if row is None else row_fingerprint(kind, row)
 
     def _select_row(self, kind: Kind, record_type: str, record_id: str) -> Any:
+        if not can_exist(record_id):
+            return None
         parameters: dict[str, Any] = {"id": record_id}
         if kind.type_column is not None:
             parameters["type"] = kind.stored_type(record_type)
@@ -130,11 +146,12 @@ class Reading(StoreParts):
             column = kind.table(self.tables).c.metadata
             condition = metadata_matches(column, parse_filter(metadata_filter))
         most = self._limit(limit)
-        if most is not None and most <= 0:
-            return []
         given = {} if kind is PROFILE else _given(scope)
         if not isinstance(record_id, _NotSetMarker):
             given[kind.key] = record_id
+        findable = all(value is None or can_exist(value) for value in given.values())
+        if not findable or (most is not None and most <= 0):
+            return []
         all_types = len(record_types) == len(kind.types)
         shape = (kind, all_types, tuple((name, value is None) for name, value in given.items()))
         limited = most is not None
@@ -152,7 +169,9 @@ class Reading(StoreParts):
         if isinstance(limit, _NotSetMarker):
             logger.warning("no limit given: at most %d records are listed", MAX_LIST_LIMIT)
             return MAX_LIST_LIMIT
-        return None if limit is None else int(limit)
+        if limit is None:
+            return None
+        return _row_number(limit, "limit")
 
     def _build_list(self, shape: Any, limited: bool) -> sa.Select[Any]:
         kind, all_types, given = shape
@@ -192,7 +211,9 @@ class Reading(StoreParts):
         if last_n is not None and last_n <= 0:
             return []
         given = {"least": range_start_seq_no, "end": range_end_seq_no, "most": last_n}
-        parameters = {name: int(value) for name, value in given.items() if value is not None}
+        parameters = {
+            name: _row_number(value, name) for name, value in given.items() if value is not None
+        }
         names = frozenset(parameters)
         statement = self._built(("messages", names), lambda: self._build_messages(names))
         rows = self._message_rows(statement, thread_id, parameters)
@@ -223,7 +244,8 @@ class Reading(StoreParts):
         if end is not None and end <= start:
             return []
         # SQLite knows OFFSET only after a LIMIT.
-        most = 2**31 - 1 if end is None else end - start
+        most = LARGEST_LIMIT if end is None else min(end - start, LARGEST_LIMIT)
+        start = max(0, min(start, LARGEST_LIMIT))
         statement = self._built("thread_window", self._build_window)
         rows = self._message_rows(statement, thread_id, {"skip": start, "most": most})
         return [_message(row) for row in rows]
@@ -240,6 +262,8 @@ class Reading(StoreParts):
         """Return how many visible messages a thread has."""
         count = sa.select(sa.func.count()).select_from(self.tables.message)
         statement = self._built("count_thread_messages", lambda: self._of_thread(count))
+        if not can_exist(thread_id):
+            return 0
         with self.engine.read() as connection:
             return int(connection.execute(statement, {"thread_id": thread_id}).scalar_one())
 
@@ -251,6 +275,8 @@ class Reading(StoreParts):
     def _message_rows(
         self, statement: sa.Select[Any], thread_id: str, parameters: dict[str, Any]
     ) -> Sequence[Any]:
+        if not can_exist(thread_id):
+            return []
         with self.engine.read() as connection:
             return connection.execute(statement, {**parameters, "thread_id": thread_id}).all()
 
@@ -260,4 +286,16 @@ def _message(row: Any) -> MessageRecord:
 
 
 def _given(scope: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in scope.items() if not isinstance(value, _NotSetMarker)}
+    given = {name: value for name, value in scope.items() if not isinstance(value, _NotSetMarker)}
+    for name, value in given.items():
+        if value is not None:
+            check_text(value, name)
+    return given
+
+
+def _row_number(value: Any, name: str) -> int:
+    """Return a number of rows or of a row, no larger than databases take."""
+    try:
+        return min(int(value), LARGEST_LIMIT)
+    except (TypeError, ValueError, OverflowError):
+        raise InvalidInputError(f"{name} must be a whole number, not {value!r:.80}") from None
