@@ -138,21 +138,34 @@ def _texts(content: str) -> Any:
     return [part["text"] for part in parts] if isinstance(parts, list) else parts
 
 
-@pytest.mark.parametrize("format_name", ["sgd", "messages"])
-def test_killed_import_run_again_leaves_the_rows_of_an_uninterrupted_one(
-    tmp_path: Path, format_name: str
+def test_killed_import_of_dialogues_run_again_equals_an_uninterrupted_one(tmp_path: Path) -> None:
+    path = write(tmp_path, dialogue_lines(110))
+    assert_kills_leave_no_trace(tmp_path, path, "sgd", up_to=1000, kills=2)
+
+
+def test_killed_import_of_messages_run_again_equals_an_uninterrupted_one(tmp_path: Path) -> None:
+    lines = [message(f"t-{n % 9}", f"message number {n}") for n in range(1700)]
+    path = write(tmp_path, lines)
+    assert_kills_leave_no_trace(tmp_path, path, "messages", up_to=1200, kills=2)
+
+
+@pytest.mark.long
+def test_killed_import_of_all_dialogues_run_again_equals_an_uninterrupted_one(
+    tmp_path: Path,
 ) -> None:
-    if format_name == "sgd":
-        path, most = write(tmp_path, dialogue_lines(110)), 1000
-    else:
-        lines = [message(f"t-{n % 9}", f"message number {n}") for n in range(1700)]
-        path, most = write(tmp_path, lines), 1200
+    path = write(tmp_path, dialogue_lines(503))
+    assert_kills_leave_no_trace(tmp_path, path, "sgd", up_to=6500, kills=8)
+
+
+def assert_kills_leave_no_trace(
+    folder: Path, path: Path, format_name: str, *, up_to: int, kills: int
+) -> None:
+    """Import once in peace and once with kills at random numbers of messages; compare all rows."""
     command = ("memory_import", str(path), "--format", format_name)
-    whole = Store(tmp_path / "whole")
+    whole, cut = Store(folder / "whole"), Store(folder / "cut")
     assert whole.start(*command).wait(300) == 0
-    cut = Store(tmp_path / "cut")
     chance = random.Random(7)  # where to kill; a failure must be repeatable
-    for target in sorted(chance.randrange(most) for _ in range(2)):
+    for target in sorted(chance.randrange(up_to) for _ in range(kills)):
         kill_at(cut, command, target, chance.uniform(0, 0.05))
     assert cut.message_count() < whole.message_count()
     assert cut.start(*command).wait(300) == 0
