@@ -15,6 +15,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -30,9 +31,9 @@ from tests.oracle.replay import (
     Answer,
     Identities,
     Row,
-    create_tables,
     raise_ora,
     replay,
+    sqlite_copies,
     sqlite_engine,
     words,
 )
@@ -57,15 +58,25 @@ class Recorder:
 
     Args:
         path: The SQLite file that holds the data.
-        tables: The tables that exist.
+        tables: The tables that statements may name.
         locked: Names of tables whose rows must be locked before they are changed.
+        create: Make the tables at once.
     """
 
     version = "23.26.0.0.0"
 
-    def __init__(self, path: Path, tables: Sequence[sa.Table], locked: Sequence[str] = ()) -> None:
-        self.sqlite = sqlite_engine(str(path), register_functions)
-        create_tables(self.sqlite, tables)
+    def __init__(
+        self,
+        path: Path,
+        tables: Sequence[sa.Table],
+        locked: Sequence[str] = (),
+        *,
+        create: bool = True,
+    ) -> None:
+        self.sqlite = sqlite_engine(str(path), _register)
+        self._tables = tables
+        for table in tables if create else []:
+            self.create(table.name)
         self.checker = SqlChecker(tables)
         self.identities = Identities()
         self.must_lock = frozenset(locked)
@@ -78,6 +89,7 @@ class Recorder:
         self._lock = threading.Lock()
         for sql, rows in _SESSION_ANSWERS.items():
             self.answer(sql, rows)
+        self.handle("SELECT table_name FROM user_tables", _table_names)
 
     def engine(self) -> sa.Engine:
         """Return an engine whose connections are recorded and whose statements are linted."""
@@ -90,6 +102,14 @@ class Recorder:
         lint.watch(engine)
         watch(engine)
         return engine
+
+    @cached_property
+    def _copies(self) -> dict[str, sa.Table]:
+        return sqlite_copies(self._tables)
+
+    def create(self, name: str) -> None:
+        """Make a table, as its DDL would."""
+        self._copies[name].create(self.sqlite)
 
     def connect(self, **_: Any) -> Connection:
         """Open a session, as ``oracledb.connect`` and ``pool.acquire`` do."""
@@ -121,6 +141,21 @@ class Recorder:
             self.statements.append(recorded)
 
 
+def _table_names(session: Connection, _: Mapping[str, Any]) -> Answer:
+    rows = session.read_sqlite("SELECT upper(name) FROM sqlite_master WHERE type = 'table'")
+    return Answer([("TABLE_NAME", None)], [rows])
+
+
+def _register(raw: Any) -> None:
+    register_functions(raw)
+    raw.create_function("sys_context", 2, _sys_context)
+
+
+def _sys_context(namespace: str, name: str) -> str:
+    return _CONTEXT[namespace, name]
+
+
+_CONTEXT = {("USERENV", "CURRENT_USERID"): "105"}
 _SESSION_ANSWERS: dict[str, list[tuple[Any, ...]]] = {
     "SELECT 1.1 FROM DUAL": [("1.1",)],
     "select sys_context( 'userenv', 'current_schema' ) from dual": [("MEMORY",)],

@@ -134,8 +134,8 @@ def _raise_integrity(error: sa.exc.IntegrityError) -> NoReturn:
     raise AssertionError(f"no Oracle error known for {text!r}") from error
 
 
-def create_tables(engine: sa.Engine, tables: Sequence[sa.Table]) -> None:
-    """Create the tables on SQLite, with the byte lengths that Oracle checks by itself."""
+def sqlite_copies(tables: Sequence[sa.Table]) -> dict[str, sa.Table]:
+    """Return the tables as SQLite gets them: with the byte lengths that Oracle checks by itself."""
     metadata = sa.MetaData()
     for table in tables:
         copy = table.to_metadata(metadata)
@@ -146,7 +146,7 @@ def create_tables(engine: sa.Engine, tables: Sequence[sa.Table]) -> None:
                 size = f"length(CAST({column.name} AS BLOB)) <= {limit}"
                 name = f"{copy.name}_{column.name}_{TOO_LONG}"
                 copy.append_constraint(sa.CheckConstraint(size, name=name))
-    metadata.create_all(engine)
+    return dict(metadata.tables)
 
 
 def _drop_oracle_only(originals: set[Any], copies: set[Any]) -> None:
@@ -183,10 +183,10 @@ def words(sql: str) -> str:
 __all__ = [
     "Answer",
     "Identities",
-    "create_tables",
     "oracledb",
     "raise_ora",
     "replay",
+    "sqlite_copies",
     "sqlite_engine",
     "words",
 ]

@@ -7,7 +7,7 @@ vector and text functions), and rules about types and grouping, which ``lint`` l
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import lru_cache
+from functools import cache
 
 import sqlalchemy as sa
 import sqlglot
@@ -20,6 +20,12 @@ from tests.oracle.normalise import normalise
 from tests.oracle.tokens import bind_names, token_faults
 
 _PSEUDO_COLUMNS = {"SYSTIMESTAMP", "ROWID", "SYSDATE"}
+
+
+@cache
+def _texts_known(columns: tuple[tuple[str, ...], ...]) -> dict[str, tuple[str, ...]]:
+    """Return the faults of texts checked before against the same tables: parsing is slow."""
+    return {}
 
 
 class SqlFaultError(AssertionError):
@@ -40,11 +46,13 @@ class SqlChecker:
         }
         mapping = {name: dict.fromkeys(columns, "CLOB") for name, columns in self._columns.items()}
         self._schema = MappingSchema(mapping, dialect="oracle")
-        self._text_faults = lru_cache(maxsize=4096)(self._find_text_faults)
+        self._known = _texts_known(tuple(sorted((t, *c) for t, c in self._columns.items())))
 
     def check(self, sql: str, rows: Sequence[Mapping[str, object]]) -> None:
         """Raise ``SqlFaultError`` when Oracle would refuse ``sql`` with any of these binds."""
-        faults = [*self._text_faults(sql), *bind_faults(sql, rows)]
+        if sql not in self._known:
+            self._known[sql] = self._find_text_faults(sql)
+        faults = [*self._known[sql], *bind_faults(sql, rows)]
         if faults:
             raise SqlFaultError(faults, sql)
 

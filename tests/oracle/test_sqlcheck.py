@@ -83,6 +83,12 @@ RIGHT = [
         "q o n",
     ),
     ('SELECT record_id FROM message WHERE timestamp = :"timestamp"', '"timestamp"'),
+    (
+        "SELECT record_id FROM memory WHERE memory.metadata IS NULL OR"
+        """ (JSON_EXISTS(memory.metadata, '$."$agent_memory"') AND JSON_EQUAL(JSON_TRANSFORM("""
+        """memory.metadata, REMOVE '$."$agent_memory"' IGNORE ON MISSING), JSON('{}')))""",
+        "",
+    ),
     ("SELECT ':not_a_bind', 'LIMIT 5' FROM dual", ""),
 ]
 

@@ -12,6 +12,8 @@ from typing import Any
 
 from oracleagentmemory.core import SQLiteMemoryStore
 from oracleagentmemory.core.sqlmemorystore import SQLMemoryStore
+from tests.oracle import lint, live
+from tests.oracle.stores import forget_recorded, open_recorded
 
 #: Opens the store of a folder; called again it opens the same data. Keywords are those that the
 #: constructors share: embedder, vector_dim, memory_retention_config.
@@ -19,7 +21,20 @@ Open = Callable[..., SQLMemoryStore]
 
 
 def open_sqlite(folder: Path, **options: Any) -> SQLMemoryStore:
-    return SQLiteMemoryStore(folder / "memory.sqlite3", **options)
+    store = SQLiteMemoryStore(folder / "memory.sqlite3", **options)
+    lint.watch(store.engine.engine)
+    return store
 
 
-BACKENDS: dict[str, Open] = {"sqlite": open_sqlite}
+#: Oracle means the recording driver; a live database joins when one is configured.
+BACKENDS: dict[str, Open] = {"sqlite": open_sqlite, "oracle": open_recorded}
+if live.configured():
+    BACKENDS["oracle-live"] = live.open_live
+
+
+def forget(backend: str, folder: Path) -> None:
+    """Let go of what a backend keeps of a folder beside its files."""
+    if backend == "oracle":
+        forget_recorded(folder)
+    elif backend == "oracle-live":
+        live.drop_live(folder)

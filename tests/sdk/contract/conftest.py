@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from oracleagentmemory.core.sqlmemorystore import SQLMemoryStore
-from tests.sdk.contract.backends import BACKENDS
+from tests.sdk.contract.backends import BACKENDS, forget
 from tests.sdk.search.stores import DIMENSION, Clock, WordEmbedder
 
 MakeStore = Callable[..., SQLMemoryStore]
@@ -44,6 +44,7 @@ def make_store(backend: str, tmp_path: Path, clock: Clock) -> Iterator[MakeStore
     yield make
     for store in opened:
         store.close()
+    forget(backend, tmp_path)
 
 
 @pytest.fixture
