@@ -8,16 +8,18 @@ from pathlib import Path
 import pytest
 
 from oracleagentmemory.core.sqlmemorystore import SQLMemoryStore
-from tests.sdk.contract.backends import BACKENDS
+from tests.sdk.contract.backends import BACKENDS, forget
 from tests.sdk.inspection.world import World
 
 
 @pytest.fixture(params=list(BACKENDS))
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[SQLMemoryStore]:
     """An empty store without an embedder."""
-    store = BACKENDS[request.param](tmp_path)
+    # An Oracle store that is made without a dimension has no vectors at all.
+    store = BACKENDS[request.param](tmp_path, vector_dim=2)
     yield store
     store.close()
+    forget(request.param, tmp_path)
 
 
 @pytest.fixture

@@ -24,8 +24,8 @@ from tests.sdk.inspection.world import (
 
 KINDS = ("memory", "message", "thread")
 _ids = {
-    "memory": [f"memory {n}" for n in range(0, 90, 4)],
-    "message": [f"message {n}" for n in range(0, 90, 3)],
+    "memory": [f"memory {n}" for n in range(0, 75, 4)],
+    "message": [f"message {n}" for n in range(0, 75, 3)],
     "thread": list(THREADS),
 }
 _moments = st.integers(-45, 45).map(lambda days: EPOCH + timedelta(days=days))
@@ -78,7 +78,7 @@ def ids_of(pages: list[Page]) -> list[str]:
 def test_walking_pages_gives_exactly_the_rows_of_a_plain_filter(world: World, kind: Any) -> None:
     inspector = StoreInspector(world.store)
 
-    @settings(max_examples=80, deadline=None, database=None)
+    @settings(max_examples=40, deadline=None, database=None)
     @example({}, 1)
     @example({"user_ids": frozenset(USERS)}, 4)
     @given(_filters(kind), st.integers(1, 12))

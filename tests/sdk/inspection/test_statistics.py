@@ -51,9 +51,11 @@ def test_statistics_count_text_parts_vectors_and_orphans(store: Any) -> None:
     assert (before.chunks, before.vectors, before.orphan_chunks) == (4, 3, 0)
     assert before.dimension == 2
     # Another SDK's purge leaves the text parts behind.
+    memory = store.tables.memory
+    gone = memory.c.record_id == "two"
     with store.engine.write() as transaction:
-        memory = store.tables.memory
-        transaction.execute(sa.delete(memory).where(memory.c.record_id == "two"))
+        transaction.execute(sa.select(memory.c.record_id).where(gone).with_for_update())
+        transaction.execute(sa.delete(memory).where(gone))
     assert inspector.statistics().orphan_chunks == 2
 
 

@@ -52,7 +52,7 @@ class World:
         known: The records of each kind, oldest first.
     """
 
-    def __init__(self, store: Any, seed: int = 7, size: int = 90) -> None:
+    def __init__(self, store: Any, seed: int = 7, size: int = 75) -> None:
         self.store = store
         self._random = random.Random(seed)
         self.known: dict[str, list[Known]] = {"thread": [], "message": [], "memory": []}
