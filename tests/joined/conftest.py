@@ -21,6 +21,7 @@ from tests.joined.recorded.base import RECORDERS
 from tests.oracle import lint
 from tests.oracle.driver import Connection, Recorder, watch
 from tests.oracle.replay import Answer
+from tests.oracle.stores import GOLDEN, LOCKED
 
 INSERT_NOTE = "INSERT INTO joined_note (body) VALUES (%s)"
 DIMENSION = 8
@@ -107,8 +108,10 @@ def _oracle(alias: str, folder: Path) -> Joined:
     recorder = Recorder(
         folder / "recorded.sqlite3",
         list(tables.metadata.tables.values()),
-        ["thread", "message", "memory", "actor_profile", "document"],
+        LOCKED,
     )
+    for golden in ("vector_index", "trigger", "property_graph"):
+        recorder.answer((GOLDEN / f"{golden}.sql").read_text())
     with recorder.sqlite.connect() as connection:
         connection.exec_driver_sql("CREATE TABLE joined_note (body TEXT)")
     recorder.handle(INSERT_NOTE.replace("%s", ":arg0"), _insert_note)
