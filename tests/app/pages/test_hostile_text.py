@@ -8,11 +8,24 @@ from django.urls import reverse
 
 from memoryapp.services import memories, messages, threads, users
 from tests.app.pages.conftest import OPERATOR, text_of
-from tests.app.test_ids import NASTY
 
 pytestmark = pytest.mark.django_db
 
 HOSTILE = "<img src=x onerror=alert(1)>"
+#: A few of each kind; tests/app/test_ids.py has them all.
+NASTY = [
+    "a/b",
+    "a%2Fb",
+    'a"b',
+    "..",
+    "search",
+    "new",
+    "~x",
+    "空",
+    "空" * 42 + "ab",
+    "abc\n",
+    HOSTILE,
+]
 BREAKERS = [HOSTILE, '"><script>alert(1)</script>', "{{ 7|add:7 }}", "'; DROP TABLE memory; --"]
 
 

@@ -81,7 +81,7 @@ def test_bad_input_is_said(client: Client, several: None, wrong: dict[str, str])
     with nothing_changes():
         response = client.get("/search/", wrong)
     assert response.status_code == 422
-    assert 'role="alert"' in text_of(response)
+    assert 'class="errors"' in text_of(response)
 
 
 def test_a_limited_person_searches_their_users_only(limited: Client, several: None) -> None:
