@@ -289,3 +289,33 @@ def test_r106_summary_and_card_refuse_unknown_options_and_are_not_there_yet(
             call()
         with pytest.raises(NotImplementedError):
             asyncio.run(getattr(thread, f"{call.__name__}_async")())
+
+
+def test_r155_a_client_that_may_not_create_a_store_creates_none(
+    tmp_path: Path, embedder: WordEmbedder
+) -> None:
+    path = tmp_path / "x.sqlite3"
+    with pytest.raises(RuntimeError):
+        OracleAgentMemory(connection=path, embedder=embedder, schema_policy="require_existing")
+    OracleAgentMemory(connection=path, embedder=embedder).close()
+    OracleAgentMemory(connection=path, schema_policy="require_existing").close()
+
+
+@pytest.mark.parametrize("name", ["", "1DOCS", "DO-CS", "D" * 17, 'D"'])
+def test_r157_a_bad_store_id_is_refused(tmp_path: Path, name: str) -> None:
+    with pytest.raises(ValueError, match="memory_store_id"):
+        OracleAgentMemory(connection=tmp_path / "x.sqlite3", memory_store_id=name)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_r157_stores_of_one_file_are_told_apart_by_id_and_case_does_not_count(
+    tmp_path: Path, embedder: WordEmbedder
+) -> None:
+    def opened(name: str) -> OracleAgentMemory:
+        path = tmp_path / "x.sqlite3"
+        return OracleAgentMemory(connection=path, embedder=embedder, memory_store_id=name, **OFF)
+
+    first, second, again = opened("One"), opened("Two"), opened("ONE")
+    first.add_memory("pizza", memory_id="m")
+    assert [memory.id for memory in again.list_memories()] == ["m"]
+    assert second.list_memories() == []

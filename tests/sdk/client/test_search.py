@@ -317,3 +317,43 @@ def test_another_clients_write_is_found_by_the_next_search(
     second.add_memory("apple", memory_id="m", user_id="u1")
     second.close()
     assert ids(client, "apple", user_id="u1") == ["m"]
+
+
+FILTERS: list[tuple[Any, str]] = [
+    (None, "mixed none tags"),
+    ({}, "mixed none tags"),
+    ({"source": "crm"}, "mixed tags"),
+    ({"source": "crm", "prefs": {"kind": "travel"}}, "mixed"),
+    ({"tags": ["a", "b"]}, "tags"),
+    ({"tags": ["b", "a"]}, ""),
+    ({"tags": {"$array_contains": "a"}}, "tags"),
+    ({"tags": {"$array_contains": ["a", "z"]}}, ""),
+    ({"tags": {"$array_contains_any": ["a", "z"]}}, "tags"),
+    ({"tags": {"$not": {"$array_contains": "a"}}}, "mixed none"),
+    ({"tags": {"$array_contains": "b", "$not": {"$array_contains": "a"}}}, ""),
+    ({"source": {"$not": "crm"}}, "none"),
+    ({"missing": None}, ""),
+]
+
+
+@pytest.mark.parametrize(("metadata_filter", "wanted"), FILTERS)
+def test_r096_r097_metadata_filters_combine_and_negate(
+    client: OracleAgentMemory, metadata_filter: Any, wanted: str
+) -> None:
+    client.add_memory(
+        "apple",
+        memory_id="mixed",
+        user_id="u1",
+        metadata={"source": "crm", "prefs": {"kind": "travel", "more": 1}, "tags": "a"},
+    )
+    client.add_memory(
+        "apple", memory_id="tags", user_id="u1", metadata={"source": "crm", "tags": ["a", "b"]}
+    )
+    client.add_memory("apple", memory_id="none", user_id="u1")
+    found = ids(client, "apple", user_id="u1", metadata_filter=metadata_filter)
+    assert sorted(found, key=str) == wanted.split()
+
+
+def test_r088_without_relations_hops_add_no_context(fruit: OracleAgentMemory) -> None:
+    results = fruit.search("apple", user_id="u1", num_hops=5, max_linked_results=0)
+    assert [result.linked_results for result in results] == [[], []]

@@ -255,3 +255,25 @@ def test_a_standalone_thread_waits_for_nothing(store: SQLiteMemoryStore) -> None
     thread = OracleThread(store)
     thread.wait_for_memory_extraction(timeout=1)
     assert len({thread.thread_id, thread.user_id, thread.agent_id}) == 3
+
+
+def test_r016_messages_are_never_kept_in_the_configuration(store: SQLiteMemoryStore) -> None:
+    thread = OracleThread(store, thread_id="alone", persist_messages_in_config=True)
+    thread.add_messages([{"role": "user", "content": "secretword"}])
+    record = store.get("thread", "alone")
+    assert "secretword" not in str(record)
+
+
+def test_r017_omitted_users_and_agents_get_ids_of_their_own(client: OracleAgentMemory) -> None:
+    threads = [client.create_thread() for _ in range(3)]
+    ids = {one for thread in threads for one in (thread.user_id, thread.agent_id)}
+    assert len(ids) == 6
+
+
+def test_r019_token_limits_never_change_a_stored_message(client: OracleAgentMemory) -> None:
+    thread = client.create_thread(
+        max_message_token_length=1, message_shortening_input_token_limit=1
+    )
+    text = "word " * 5000
+    thread.add_messages([{"role": "user", "content": text}])
+    assert thread.get_messages()[0].content == text
