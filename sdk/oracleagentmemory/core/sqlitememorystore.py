@@ -90,6 +90,9 @@ class SQLiteMemoryStore(SQLMemoryStore):
         dimension = check_vector_dim(vector_dim)
         given_id = None if isinstance(memory_store_id, _NotSetMarker) else memory_store_id
         store_id = check_store_id(given_id)
+        self._in_memory: sqlite3.Connection | None = None
+        if path is None and engine is None:
+            self._in_memory = path = sqlite3.connect(":memory:", check_same_thread=False)
         store_engine = _engine(path, engine)
         self._open_parts(store_engine, ManagedTables(table_prefix(store_id)), embedder)
         self.registry = Registry(self.tables, store_name(store_id), OWNER)
@@ -108,6 +111,12 @@ class SQLiteMemoryStore(SQLMemoryStore):
         reads = VectorReads(self.tables, self.extras, self.registry.name)
         self.vector_cache = VectorCache(reads)
         self._vector_search = VectorSearch(reads, self.vector_cache)
+
+    def close(self) -> None:
+        """Close the store's own connections; one that a caller handed in stays open."""
+        super().close()
+        if self._in_memory is not None:
+            self._in_memory.close()
 
     def file_bytes(self) -> int | None:
         """Return the size of the database file with its write-ahead log."""
@@ -162,9 +171,6 @@ def _engine(path: Any, engine: sa.Engine | None) -> StoreEngine:
         if not isinstance(engine, sa.Engine) or engine.dialect.name != "sqlite":
             raise WrongTypeError("engine must be a SQLAlchemy engine of a SQLite database")
         return StoreEngine(engine)
-    if path is None:
-        raw = sqlite3.connect(":memory:", check_same_thread=False)
-        return StoreEngine(shared_sqlite_engine(raw), serialise=True)
     if isinstance(path, sqlite3.Connection):
         _require_any_thread(path)
         return StoreEngine(shared_sqlite_engine(path), serialise=True)

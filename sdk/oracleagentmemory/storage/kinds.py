@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import sqlalchemy as sa
 
+from oracleagentmemory.apis.validation import check_id
 from oracleagentmemory.errors import InvalidInputError, NotYetError
 from oracleagentmemory.storage.layout import ManagedTables
 
@@ -90,3 +91,16 @@ def kind_of(record_type: object) -> Kind:
         known = ", ".join(_BY_TYPE)
         raise InvalidInputError(f"unknown record type {record_type!r:.80}; known are {known}")
     return kind
+
+
+def can_exist(record_id: object) -> bool:
+    """Tell whether a stored id can equal this one; what cannot be stored is never found.
+
+    Raises:
+        WrongTypeError: If it is no str.
+    """
+    try:
+        check_id(record_id, "id")
+    except InvalidInputError:
+        return False
+    return True

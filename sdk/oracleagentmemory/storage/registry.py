@@ -119,6 +119,14 @@ class StoreConfig:
                 f"this store holds vectors of {self.dimension} numbers and the embedder makes "
                 f"{dimension}; use the embedder it was filled with, or run {REEMBED_COMMAND}"
             )
+        self.check_embedder(embedder_id)
+
+    def check_embedder(self, embedder_id: str | None) -> None:
+        """Refuse an embedder of another name than the store's; unnamed ones pass.
+
+        Raises:
+            EmbedderMismatchError: If both sides have a name and the names differ.
+        """
         if self.embedder_id and embedder_id and self.embedder_id != embedder_id:
             raise EmbedderMismatchError(
                 f"this store's vectors were made by {self.embedder_id!r} and the embedder in use "

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import functools
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import Any, TypeVar
 
 import sqlalchemy as sa
 from sqlalchemy.sql.elements import ColumnElement
@@ -21,6 +22,17 @@ CHANGEABLE = {
     "thread": ("metadata", "runtime_config", "runtime_state"),
     "thread_summary": ("content", "metadata", "status"),
 }
+
+
+T = TypeVar("T")
+#: Values in one IN list; databases limit the parameters of a statement.
+IN_LIST = 1000
+
+
+def in_lists(values: Sequence[T]) -> Iterator[Sequence[T]]:
+    """Cut values into parts that fit an IN list."""
+    for start in range(0, len(values), IN_LIST):
+        yield values[start : start + IN_LIST]
 
 
 def bind(name: str, like: ColumnElement[Any], **options: Any) -> sa.BindParameter[Any]:

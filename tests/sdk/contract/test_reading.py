@@ -132,3 +132,27 @@ def test_a_hostile_id_is_only_a_value(store: SQLMemoryStore) -> None:
     assert store.list("memory", user_id=hostile) == []
     assert store.delete("memory", hostile) == 0
     assert store.get("memory", "m1") is not None
+
+
+@pytest.mark.parametrize("one", ["", "x" * 129, "a\0b", "a\ud800"])
+def test_an_id_that_cannot_be_stored_is_never_found(store: SQLMemoryStore, one: str) -> None:
+    assert store.get("memory", one) is None
+    assert store.get_memory(one) is None
+    assert store.fingerprint("memory", one) is None
+    assert store.update("memory", one, content="x") == 0
+    assert store.delete("memory", one) == 0
+    assert store.delete_thread(one) == 0
+    assert store.list("memory", record_id=one) == []
+    assert store.list_thread_messages(one) == []
+    assert store.count_thread_messages(one) == 0
+    with pytest.raises(TypeError, match="id must be a str"):
+        store.get("memory", 7)  # type: ignore[arg-type]
+
+
+def test_limits_are_numbers(store: SQLMemoryStore) -> None:
+    words: Any = "many"
+    with pytest.raises(ValueError, match="limit"):
+        store.list("memory", limit=words)
+    with pytest.raises(ValueError, match="last_n"):
+        store.list_thread_messages("t1", last_n=words)
+    assert store.list("memory", limit=2**70) == []

@@ -154,7 +154,7 @@ class OtherWords(WordEmbedder):
 
 
 class LongerWords(WordEmbedder):
-    embedder_id = "test/longer"
+    embedder_id = None  # type: ignore[assignment]
     embedding_dimension = DIMENSION + 1
 
     def embed(self, texts: list[str], *, is_query: bool = False) -> Any:

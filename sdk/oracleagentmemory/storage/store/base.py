@@ -33,7 +33,7 @@ from oracleagentmemory.storage.rows import (
     fingerprint,
     message_text,
 )
-from oracleagentmemory.storage.statements import Statements
+from oracleagentmemory.storage.statements import Statements, in_lists
 from oracleagentmemory.storage.writes import Prepared, in_order
 
 if TYPE_CHECKING:
@@ -171,24 +171,23 @@ class StoreParts(TwinOwner, abc.ABC):
 
     def _taken_ids(self, transaction: WriteTransaction, kind: Kind, ids: list[str]) -> list[str]:
         """Return which ids other records have, after an insert has failed half way."""
-        chosen = {"kind": kind.name, "ids": ids}
         # Rows of the failed insert have no state yet; rows of another SDK never have one.
         for statement in (self.statements.with_state, self.statements.existing(kind)):
-            taken = transaction.execute(statement, chosen).scalars().all()
-            if taken:
-                return list(taken)
+            for part in in_lists(ids):
+                chosen = {"kind": kind.name, "ids": part}
+                taken = transaction.execute(statement, chosen).scalars().all()
+                if taken:
+                    return list(taken)
         return []
 
     def _require_threads(self, transaction: WriteTransaction, thread_ids: Sequence[str]) -> None:
         """Lock the threads that new rows name, which also keeps their messages in order."""
-        if not thread_ids:
-            return
-        ids = sorted(set(thread_ids))
         statement = self.statements.existing(THREAD, locked=True)
-        found = set(transaction.execute(statement, {"ids": ids}).scalars())
-        missing = [one for one in ids if one not in found]
-        if missing:
-            raise NotFoundError(f"there is no thread with the id {missing[0]!r}")
+        for ids in in_lists(sorted(set(thread_ids))):
+            found = set(transaction.execute(statement, {"ids": ids}).scalars())
+            missing = [one for one in ids if one not in found]
+            if missing:
+                raise NotFoundError(f"there is no thread with the id {missing[0]!r}")
 
     def _remove(
         self, transaction: WriteTransaction, kind: Kind, selector: Selector, owner: Any
@@ -268,6 +267,7 @@ class StoreParts(TwinOwner, abc.ABC):
         """Embed texts outside any write transaction; shape (N, D)."""
         assert self.embedder is not None  # noqa: S101 - callers ask first
         self.engine.refuse_in_transaction("embedding a text")
+        self.current_config().check_embedder(self.embedder_id)
         vectors = np.asarray(self.embedder.embed(texts, is_query=is_query), dtype=np.float32)
         if vectors.ndim != 2 or vectors.shape[0] != len(texts):
             raise StateError(

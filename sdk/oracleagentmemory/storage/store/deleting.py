@@ -20,12 +20,13 @@ from oracleagentmemory.storage.kinds import (
     SUMMARY,
     THREAD,
     Kind,
+    can_exist,
     kind_of,
 )
 from oracleagentmemory.storage.rows import row_fingerprint
 from oracleagentmemory.storage.statements import bind
 from oracleagentmemory.storage.store.base import StoreParts
-from oracleagentmemory.storage.writes import Prepared
+from oracleagentmemory.storage.writes import Prepared, prepared_value
 
 #: Expired records deleted in one transaction.
 PURGE_BATCH = 1000
@@ -78,6 +79,8 @@ class Deleting(StoreParts):
         kind = kind_of(record_type)
         if kind is THREAD:
             return self.prepare_delete_thread(record_id, if_fingerprint=if_fingerprint)
+        if not can_exist(record_id):
+            return prepared_value(0)
         parameters = {"id": record_id}
         if kind.type_column is not None:
             parameters["type"] = kind.stored_type(record_type)
@@ -108,6 +111,8 @@ class Deleting(StoreParts):
         self, thread_id: str, *, if_fingerprint: str | None = None
     ) -> Prepared[int]:
         """Prepare what `delete_thread` writes."""
+        if not can_exist(thread_id):
+            return prepared_value(0)
         statement = self.statements.select_one(THREAD, locked=True)
 
         def apply(transaction: WriteTransaction) -> int:

@@ -208,11 +208,17 @@ class Reading(StoreParts):
             range_start_seq_no: Only messages whose `seq_no` is at least this.
             range_end_seq_no: Only messages whose `seq_no` is less than this.
         """
-        if last_n is not None and last_n <= 0:
+        if last_n is not None and _row_number(last_n, "last_n") <= 0:
             return []
-        given = {"least": range_start_seq_no, "end": range_end_seq_no, "most": last_n}
+        given = {
+            "least": (range_start_seq_no, "range_start_seq_no"),
+            "end": (range_end_seq_no, "range_end_seq_no"),
+            "most": (last_n, "last_n"),
+        }
         parameters = {
-            name: _row_number(value, name) for name, value in given.items() if value is not None
+            name: _row_number(value, argument)
+            for name, (value, argument) in given.items()
+            if value is not None
         }
         names = frozenset(parameters)
         statement = self._built(("messages", names), lambda: self._build_messages(names))

@@ -20,6 +20,7 @@ from oracleagentmemory.storage.filters import parse_filter
 from oracleagentmemory.storage.kinds import SEARCHED_TYPES, kind_of
 from oracleagentmemory.storage.retrieval import Hit, SearchRequest
 from oracleagentmemory.storage.rows import to_record
+from oracleagentmemory.storage.statements import in_lists
 from oracleagentmemory.storage.store.base import StoreParts
 from oracleagentmemory.storage.store.retrieval_text import explicit_vectors
 
@@ -130,9 +131,10 @@ class Searching(StoreParts):
         records: dict[tuple[str, str], Record] = {}
         for kind, wanted in ids.items():
             statement = self.statements.select_many(kind)
-            for row in connection.execute(statement, {"ids": wanted}):
-                record = to_record(kind, row)
-                records[record.record_type, record.id] = record
+            for part in in_lists(wanted):
+                for row in connection.execute(statement, {"ids": part}):
+                    record = to_record(kind, row)
+                    records[record.record_type, record.id] = record
         found = [(records.get((hit.record_type, hit.record_id)), hit.distance) for hit in hits]
         return [
             (record, distance)

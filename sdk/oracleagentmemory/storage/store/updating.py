@@ -18,7 +18,15 @@ from oracleagentmemory.apis.ttl import TimeToLiveAnchor
 from oracleagentmemory.apis.validation import RESERVED_KEY, check_json, check_metadata
 from oracleagentmemory.errors import InvalidInputError
 from oracleagentmemory.storage.engine import WriteTransaction
-from oracleagentmemory.storage.kinds import MEMORY, PROFILE, SUMMARY, THREAD, Kind, kind_of
+from oracleagentmemory.storage.kinds import (
+    MEMORY,
+    PROFILE,
+    SUMMARY,
+    THREAD,
+    Kind,
+    can_exist,
+    kind_of,
+)
 from oracleagentmemory.storage.retention import (
     anchor_time,
     check_anchor,
@@ -42,7 +50,7 @@ from oracleagentmemory.storage.store.retrieval_text import (
     plan_text,
 )
 from oracleagentmemory.storage.textsearch import scope_token
-from oracleagentmemory.storage.writes import Prepared
+from oracleagentmemory.storage.writes import Prepared, prepared_value
 
 #: Marks a memory that was made invalid by hand, so that the removal of a link leaves it so.
 BY_HAND = {"invalidated_by": "caller"}
@@ -170,6 +178,8 @@ class Updating(Adding):
         self._plan_retrieval(kind, changes, content, index_text, embedding)
         if changes.rewrite is not None:
             changes.chunks = self._chunks_for(kind, record_type, record_id, changes.rewrite)
+        if not can_exist(record_id):
+            return prepared_value(0)
         # A row is looked for under the type asked for, and absent when it has another.
         parameters = {"id": record_id}
         if kind.type_column is not None:
@@ -341,6 +351,8 @@ class Updating(Adding):
         for name, value in parts.items():
             if not callable(value) and not isinstance(value, _NotSetMarker):
                 check_json(value, name)
+        if not can_exist(thread_id):
+            return prepared_value(0)
         statement = self.statements.select_one(THREAD, locked=True)
 
         def apply(transaction: WriteTransaction) -> int:
