@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import re
 from typing import TypedDict
 
@@ -11,6 +12,7 @@ from memoryapp.access import Access
 from oracleagentmemory.errors import InvalidInputError
 from oracleagentmemory.inspection import Row
 
+_NEXT, _PREVIOUS = "n", "p"
 _ETAG = re.compile(r'"([^"]+)"')
 
 
@@ -30,12 +32,12 @@ class PageArguments(TypedDict, total=False):
 
 def next_cursor(older: str | None) -> str | None:
     """Return the cursor of the next page of a list that runs from new to old."""
-    return None if older is None else f"next.{older}"
+    return None if older is None else _NEXT + _url_safe(older)
 
 
 def previous_cursor(newer: str | None) -> str | None:
     """Return the cursor of the page before."""
-    return None if newer is None else f"previous.{newer}"
+    return None if newer is None else _PREVIOUS + _url_safe(newer)
 
 
 def page_arguments(cursor: str | None, limit: int) -> PageArguments:
@@ -45,12 +47,21 @@ def page_arguments(cursor: str | None, limit: int) -> PageArguments:
     """
     if cursor is None:
         return {"limit": limit}
-    direction, _, value = cursor.partition(".")
-    if not value or direction not in ("next", "previous"):
+    direction, body = cursor[:1], cursor[1:]
+    try:
+        value = base64.urlsafe_b64decode(body + "=" * (-len(body) % 4)).decode()
+    except ValueError:
+        value = ""
+    if not value or direction not in (_NEXT, _PREVIOUS):
         raise InvalidInputError("cursor must be `next` or `previous` of an earlier answer")
-    if direction == "next":
+    if direction == _NEXT:
         return {"before": value, "limit": limit}
     return {"after": value, "limit": limit}
+
+
+def _url_safe(value: str) -> str:
+    """A thread's cursor holds its id and a time with "+", which a query string would change."""
+    return base64.urlsafe_b64encode(value.encode()).rstrip(b"=").decode()
 
 
 def set_etag(response: HttpResponse, row: Row) -> None:

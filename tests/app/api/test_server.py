@@ -26,7 +26,8 @@ def test_documented_curl_lines_run_and_answer_without_an_error(server: Server) -
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     *_, found, listed, changed = map(json.loads, filter(None, done.stdout.splitlines()))
-    assert found["results"][0]["record"]["content"] == "Ada prefers a seat by the window"
+    texts = [hit["record"]["content"] for hit in found["results"]]
+    assert "Ada prefers a seat by the window" in texts[:2]
     assert listed["count"] == {"value": 1, "capped": False}
     assert changed["metadata"] == {"city": "Lisbon"}
 

@@ -42,6 +42,17 @@ def test_list_is_newest_first_and_pages_in_both_directions(api: Api) -> None:
     assert back["threads"] == second["threads"]
 
 
+def test_cursors_need_no_quoting_in_a_url(api: Api) -> None:
+    for name in ("a b+c&d", "空/x", "z"):
+        api.post("/threads", {"id": name, "user_id": "ada"})
+    seen, cursor = [], ""
+    while cursor is not None:
+        page = api.get(f"/threads?limit=1{cursor and '&cursor='}{cursor}").json()
+        seen += [thread["id"] for thread in page["threads"]]
+        cursor = page["next"]
+    assert seen == ["z", "空/x", "a b+c&d"]
+
+
 def test_list_filters_by_user_agent_and_metadata(api: Api) -> None:
     api.post("/threads", {"id": "a", "user_id": "ada", "agent_id": "x", "metadata": {"n": 1}})
     api.post("/threads", {"id": "b", "user_id": "bob", "agent_id": "y", "metadata": {"n": 2}})
