@@ -86,6 +86,21 @@ def test_a_connection_may_be_a_path_or_a_url(
     again.close()
 
 
+@pytest.mark.parametrize("connection", [":memory:", "sqlite:///:memory:"])
+def test_a_store_may_live_in_memory(embedder: WordEmbedder, connection: str) -> None:
+    client = OracleAgentMemory(connection=connection, embedder=embedder, **OFF)
+    client.add_memory("pizza", memory_id="m", user_id="u1")
+    found = asyncio.run(client.search_async("pizza", user_id="u1"))
+    assert [result.id for result in found] == ["m"]
+
+
+def test_a_sqlite_connection_bound_to_one_thread_is_refused(tmp_path: Path) -> None:
+    raw = sqlite3.connect(tmp_path / "raw.sqlite3")
+    with pytest.raises(RuntimeError, match="check_same_thread=False"):
+        OracleAgentMemory(connection=raw)
+    raw.close()
+
+
 def test_a_connection_may_be_a_sqlite_connection_that_stays_the_callers(
     tmp_path: Path, embedder: WordEmbedder
 ) -> None:
@@ -105,6 +120,8 @@ def test_a_connection_may_be_a_sqlite_connection_that_stays_the_callers(
         ("postgresql://host/db", ValueError),
         ("sqlite://", ValueError),
         ("sqlite://host/file", ValueError),
+        ("sqlite:///", ValueError),
+        ("sqlite:///file.sqlite3?mode=ro", ValueError),
         (5, TypeError),
         (None, TypeError),
         (object(), TypeError),

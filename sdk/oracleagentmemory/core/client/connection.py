@@ -68,21 +68,24 @@ def check_embedder(embedder: Maybe[IEmbedder | str]) -> IEmbedder | None:
     return embedder
 
 
-def _path(connection: str | os.PathLike[str]) -> str:
+def _path(connection: str | os.PathLike[str]) -> str | None:
+    """Return the path of a file, ``None`` for a store in memory."""
     text = os.fspath(connection)
-    if not text:
-        raise InvalidInputError("connection must not be an empty path")
+    if not isinstance(text, str) or not text:
+        raise InvalidInputError("connection must not be empty, nor a path of bytes")
     url = _URL.fullmatch(text)
-    if url is None:
-        return text
-    scheme, rest = url[1].lower(), url[2]
+    path = text if url is None else _path_of_url(url[1].lower(), url[2])
+    return None if path == ":memory:" else path
+
+
+def _path_of_url(scheme: str, rest: str) -> str:
     if scheme != "sqlite":
         raise InvalidInputError(
             f"a {scheme}: URL cannot be opened; pass an oracledb connection or pool"
         )
-    path = unquote(rest[3:]) if rest.startswith("///") else ""
-    if not path:
+    path, _, options = rest.removeprefix("///").partition("?")
+    if options or not path or not rest.startswith("///"):
         raise InvalidInputError(
-            "a SQLite URL needs a path: sqlite:///relative or sqlite:////absolute"
+            "a SQLite URL is sqlite:///relative or sqlite:////absolute, without options"
         )
-    return path
+    return unquote(path)
