@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.process.browser import Browser
+from tests.process.conftest import MakeProduct
 from tests.process.product import Product
 
 
@@ -25,6 +26,7 @@ def test_fresh_checkout_starts_with_demo_and_login_and_again_unchanged(
         name, password = shown_login(product)
         assert f"ready: {product.url}/  (log in as {name})" in product.output
         browse(product, name, password)
+        only_its_owner_may_read(product.var)
         product.signal_group(signal.SIGINT)
         product.wait_until_gone()
 
@@ -63,10 +65,9 @@ def browse(product: Product, name: str, password: str) -> None:
     assert browser.get("/admin/").status == 200
 
 
-def test_what_it_writes_is_for_its_owner_only(product: Product) -> None:
-    product.start()
-    assert stat.S_IMODE((product.var / "secret_key").stat().st_mode) == 0o600
-    assert stat.S_IMODE((product.var / "broker" / "messages").stat().st_mode) == 0o700
+def only_its_owner_may_read(var: Path) -> None:
+    assert stat.S_IMODE((var / "secret_key").stat().st_mode) == 0o600
+    assert stat.S_IMODE((var / "broker" / "messages").stat().st_mode) == 0o700
 
 
 def test_taken_port_is_named_before_anything_starts(product: Product) -> None:
@@ -89,7 +90,7 @@ def test_taken_port_is_named_before_anything_starts(product: Product) -> None:
     ids=lambda part: "" if isinstance(part, dict) else part,
 )
 def test_bad_setting_ends_the_start_with_its_name(
-    make_product: type[Product], settings: dict[str, str], named: str
+    make_product: MakeProduct, settings: dict[str, str], named: str
 ) -> None:
     done = make_product(**settings).run("memory_run")
     assert done.returncode == 1
