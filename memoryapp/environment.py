@@ -69,8 +69,8 @@ class Environment(BaseSettings):
 
     #: Folder for what the product writes: database, broker files, secret key, collected files.
     memory_var_dir: Path = BASE_DIR / "var"
-    #: ``local`` (English, offline, 256 dimensions) or the name of a LiteLLM embedding model.
-    memory_embedder: str = Field(default="local", min_length=1)
+    #: What turns text into vectors: ``local`` (English, offline, 256 dimensions) is all so far.
+    memory_embedder: Literal["local"] = "local"
     #: Bytes of vectors that web processes and worker keep in memory, all together.
     memory_vector_cache_bytes: int = Field(default=768 * 1024 * 1024, ge=1024 * 1024)
     #: May the store create its tables? ``require_existing`` when a DBA made them.

@@ -16,7 +16,6 @@ from oracleagentmemory.core.sqlitememorystore import SQLiteMemoryStore
 from oracleagentmemory.inspection import StoreInspector
 
 if TYPE_CHECKING:
-    from oracleagentmemory.apis.embedders.embedder import IEmbedder
     from oracleagentmemory.core.sqlmemorystore import SQLMemoryStore
 
 
@@ -29,8 +28,8 @@ def store() -> SQLMemoryStore:
         # Loads the Oracle driver, which an installation on SQLite never needs.
         from oracleagentmemory.core.oracledbmemorystore import OracleDBMemoryStore
 
-        return OracleDBMemoryStore(_embedder(), engine, schema_policy=policy)
-    built = SQLiteMemoryStore(engine=engine, embedder=_embedder(), schema_policy=policy)
+        return OracleDBMemoryStore(LocalEmbedder(), engine, schema_policy=policy)
+    built = SQLiteMemoryStore(engine=engine, embedder=LocalEmbedder(), schema_policy=policy)
     built.vector_cache.budget_bytes = settings.MEMORY_VECTOR_CACHE_BYTES
     return built
 
@@ -53,13 +52,3 @@ def open_store() -> None:
     """Build everything now. Called at process start, never first inside a request or a test."""
     client()
     inspector()
-
-
-def _embedder() -> IEmbedder:
-    name = settings.MEMORY_EMBEDDER
-    if name == "local":
-        return LocalEmbedder()
-    # LiteLLM takes seconds to import; only those who name a model of it pay for that.
-    from oracleagentmemory.core.embedders.embedder import Embedder
-
-    return Embedder(model=name)
