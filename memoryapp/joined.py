@@ -20,26 +20,14 @@ from django.db.transaction import Atomic, TransactionManagementError
 from sqlalchemy import event
 
 from oracleagentmemory.storage.engine import LENDER_OPTION, register_functions
+from oracleagentmemory.storage.oracle_connections import LentConnection
 
 _URLS = {"sqlite": "sqlite://", "oracle": "oracle+oracledb://"}
 _LENT = "_memoryapp_lent"
 
 
-class LentConnection:
-    """A raw connection whose transaction, handlers and life belong to Django."""
-
-    def __init__(self, raw: Any) -> None:
-        self.raw = raw
-        # SQLAlchemy's Oracle dialect sets its handler here; on the raw connection it would
-        # replace Django's.
-        self.outputtypehandler: Any = None
-
-    def cursor(self, *args: Any, **kwargs: Any) -> Any:
-        """Open a cursor that fetches as SQLAlchemy expects."""
-        cursor = self.raw.cursor(*args, **kwargs)
-        if self.outputtypehandler is not None:
-            cursor.outputtypehandler = self.outputtypehandler
-        return cursor
+class DjangoConnection(LentConnection):
+    """Django's raw connection: not only its life but also its transactions are Django's."""
 
     def commit(self) -> None:
         """Do nothing: Django commits."""
@@ -47,17 +35,11 @@ class LentConnection:
     def rollback(self) -> None:
         """Do nothing: Django rolls back."""
 
-    def close(self) -> None:
-        """Do nothing: Django closes."""
-
     def create_function(self, *args: Any, **kwargs: Any) -> None:
         """Do nothing: the dialect would register its REGEXP at each checkout.
 
         SQLite refuses that while a SELECT of the connection is unfinished.
         """
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.raw, name)
 
 
 class _Lenders(threading.local):
@@ -134,15 +116,15 @@ def _lend_new(connection: BaseDatabaseWrapper, **_: Any) -> None:
     _lend(connection)
 
 
-def _lend(django: BaseDatabaseWrapper) -> LentConnection:
+def _lend(django: BaseDatabaseWrapper) -> DjangoConnection:
     """Return the proxy of the thread's connection, a new one when Django has reopened it."""
     django.ensure_connection()
     _lenders.by_alias[django.alias] = django
-    lent: LentConnection | None = vars(django).get(_LENT)
+    lent: DjangoConnection | None = vars(django).get(_LENT)
     if lent is None or lent.raw is not django.connection:
         if django.vendor == "sqlite":
             register_functions(django.connection)
-        lent = vars(django)[_LENT] = LentConnection(django.connection)
+        lent = vars(django)[_LENT] = DjangoConnection(django.connection)
     return lent
 
 

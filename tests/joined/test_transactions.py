@@ -16,7 +16,7 @@ from django.db import transaction
 from django.db.transaction import TransactionManagementError
 from django.test.testcases import TestCase
 
-from memoryapp.joined import LentConnection
+from memoryapp.joined import DjangoConnection
 from oracleagentmemory.errors import StateError, StoreUnavailableError
 from oracleagentmemory.storage.engine import WriteTransaction
 from tests.joined.conftest import Joined
@@ -185,7 +185,7 @@ def test_the_lenders_own_type_handler_is_left_alone(joined: Joined) -> None:
 
 def test_the_lent_connection_cannot_end_what_is_djangos(joined: Joined) -> None:
     memories(joined)
-    lent = LentConnection(joined.django.connection)
+    lent = DjangoConnection(joined.django.connection)
     with transaction.atomic(using=joined.alias):
         joined.add_note("kept")
         lent.rollback()
