@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oracleagentmemory.apis.records import RecordStatus
+from oracleagentmemory.storage import retrieval, vector_reads
 from tests.sdk.search.stores import (
     VOCABULARY,
     Clock,
@@ -220,7 +221,12 @@ def test_search_equals_numpy_over_all_rows(
 
 
 @pytest.mark.parametrize("budget_bytes", [None, 0])
-def test_many_rows_with_few_texts_and_filters(tmp_path: Path, budget_bytes: int | None) -> None:
+def test_many_rows_with_few_texts_and_filters(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, budget_bytes: int | None
+) -> None:
+    # So few that the chunks of one record come in different portions.
+    monkeypatch.setattr(vector_reads, "STREAM_ROWS", 50)
+    monkeypatch.setattr(retrieval, "_READ_BY_ID", 100)
     twins = Twins(tmp_path, ScopedWordEmbedder(), budget_bytes)
     random = np.random.default_rng(7)
     rows = [
