@@ -31,7 +31,7 @@ from oracleagentmemory.inspection.results import (
 from oracleagentmemory.inspection.selection import Filters, RecordFilters, criteria_of, id_set
 from oracleagentmemory.inspection.series import day_statement, local_days, midnights
 from oracleagentmemory.inspection.sources import Source
-from oracleagentmemory.inspection.statistics import StatisticsStatements
+from oracleagentmemory.inspection.statistics import TableCounts
 
 if TYPE_CHECKING:
     from oracleagentmemory.core.sqlmemorystore import SQLMemoryStore
@@ -63,7 +63,7 @@ class StoreInspector:
         self._users = Actors(ActorStatements("user", tables, sources))
         self._agents = Actors(ActorStatements("agent", tables, sources))
         self._digests = Digests(sources)
-        self._statistics = StatisticsStatements(tables, sources)
+        self._tables = TableCounts(tables, sources)
 
     def page(
         self,
@@ -215,12 +215,13 @@ class StoreInspector:
         """Return the whole store in numbers, whatever a person may see."""
         config, file_bytes = self._store.current_config(), self._store.file_bytes()
         with self._store.engine.read() as connection:
-            chunks, orphans, vectors = self._statistics.chunks(connection)
+            chunks, orphans, vectors = self._tables.chunks(connection)
+            types, statuses = self._tables.memories(connection)
             return Statistics(
-                rows=self._statistics.rows(connection),
-                expired=self._statistics.expired(connection),
-                memory_types=self._statistics.memories_by(connection, "memory_type"),
-                statuses=self._statistics.memories_by(connection, "status"),
+                rows=self._tables.rows(connection),
+                expired=self._tables.expired(connection),
+                memory_types=types,
+                statuses=statuses,
                 chunks=chunks,
                 orphan_chunks=orphans,
                 vectors=vectors,

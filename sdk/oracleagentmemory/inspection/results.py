@@ -153,8 +153,8 @@ class Statistics:
         rows: Stored rows by kind (``thread message memory image relation thread_summary
             user_profile agent_profile``), expired ones included.
         expired: Of these, the rows that have expired and wait for the purge, by kind.
-        memory_types: Visible memories by type.
-        statuses: Visible memories by status.
+        memory_types: Visible memories of each type.
+        statuses: Visible memories of each status.
         chunks: Stored text parts.
         orphan_chunks: Text parts whose record is gone.
         vectors: Text parts with a vector.

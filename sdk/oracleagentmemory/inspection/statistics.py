@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
 import sqlalchemy as sa
 
-from oracleagentmemory.apis.records import MEMORY_TYPES
+from oracleagentmemory.apis.records import MEMORY_TYPES, RecordStatus
 from oracleagentmemory.inspection.sources import Condition, Source
 from oracleagentmemory.storage.constructs import utc_now
 from oracleagentmemory.storage.layout import ManagedTables
 
 
-class StatisticsStatements:
-    """The statements of :meth:`StoreInspector.statistics`, built once."""
+class TableCounts:
+    """Counts whole tables; its statements are few and rarely run, so none is kept."""
 
     def __init__(self, tables: ManagedTables, sources: Mapping[str, Source]) -> None:
         self._tables = tables
@@ -48,11 +49,20 @@ class StatisticsStatements:
             if "expires_at" in table.c
         }
 
-    def memories_by(self, connection: sa.Connection, column: str) -> dict[str, int]:
-        """Visible memories by the values of a column."""
-        value = self._memory.table.c[column]
-        statement = sa.select(value, sa.func.count()).where(*self._memory.visible()).group_by(value)
-        return {row[0]: row[1] for row in connection.execute(statement)}
+    def memories(self, connection: sa.Connection) -> tuple[dict[str, int], dict[str, int]]:
+        """Visible memories by type and by status, zeros included, in one scan."""
+        c = self._memory.table.c
+        both = (c.memory_type, c.status)
+        statement = sa.select(*both, sa.func.count()).where(*self._memory.visible()).group_by(*both)
+        types: Counter[str] = Counter()
+        statuses: Counter[str] = Counter()
+        for memory_type, status, count in connection.execute(statement):
+            types[memory_type] += count
+            statuses[status] += count
+        return (
+            {memory_type: types[memory_type] for memory_type in MEMORY_TYPES},
+            {status.value: statuses[status.value] for status in RecordStatus},
+        )
 
     def chunks(self, connection: sa.Connection) -> tuple[int, int, int]:
         """Text parts: all, orphans, those with a vector."""

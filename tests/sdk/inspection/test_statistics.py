@@ -9,7 +9,7 @@ import pytest
 import sqlalchemy as sa
 
 from oracleagentmemory.inspection import StoreInspector, ThreadDigest
-from tests.sdk.inspection.world import THREADS, World, selects
+from tests.sdk.inspection.world import THREADS, TYPES, World, selects
 
 
 def test_statistics_count_rows_types_and_statuses(world: World) -> None:
@@ -32,8 +32,10 @@ def test_statistics_count_rows_types_and_statuses(world: World) -> None:
         "memory": len(memories) - len(shown),
         "image": 0,
     }
-    assert numbers.memory_types == Counter(memory.type for memory in shown)
-    assert numbers.statuses == Counter(memory.status for memory in shown)
+    assert set(numbers.memory_types) == set(TYPES)
+    assert set(numbers.statuses) == {"valid", "invalid"}
+    assert Counter(numbers.memory_types) == Counter(memory.type for memory in shown)
+    assert Counter(numbers.statuses) == Counter(memory.status for memory in shown)
 
 
 def test_statistics_count_text_parts_vectors_and_orphans(store: Any) -> None:
