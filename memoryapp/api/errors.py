@@ -81,7 +81,7 @@ def _invalid(request: HttpRequest, error: ValidationError) -> HttpResponse:
 def _field_error(found: dict[str, Any]) -> dict[str, str]:
     """Name the field as a caller writes it, such as ``messages[2].role``."""
     place, *loc = found["loc"]
-    if place == "body" or (len(loc) > 1 and place == "query"):
+    if place == "body" or loc == ["query"]:
         loc = loc[1:]  # the name of the handler's own parameter
     field = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in loc)
     return {"in": place, "field": field.lstrip("."), "message": str(found["msg"])[:500]}

@@ -222,7 +222,7 @@ class SearchIn(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    query: Text
+    query: Text = Field(max_length=100_000)
     user_id: Id | None = Field(
         None, description="Left out: the key's one user, or all; null: records of no user."
     )
@@ -237,7 +237,7 @@ class SearchIn(BaseModel):
 class SearchParameters(Parameters):
     """A search by meaning, as a query string."""
 
-    q: Text
+    q: Text = Field(max_length=100_000)
     user_id: Id | None = None
     agent_id: Id | None = None
     thread_id: Id | None = None

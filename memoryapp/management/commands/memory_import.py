@@ -15,6 +15,7 @@ from memoryapp.services.import_formats import FORMATS
 from oracleagentmemory.errors import AgentMemoryError
 
 BAD_FILE = 2
+INTERRUPTED = 130
 
 
 class Command(BaseCommand):
@@ -47,6 +48,9 @@ class Command(BaseCommand):
             raise CommandError(f"{error}\nNothing was imported.", returncode=BAD_FILE) from error
         except AgentMemoryError as error:
             raise CommandError(str(error), returncode=BAD_FILE) from error
+        except KeyboardInterrupt:
+            text = "interrupted; run the same command again and it goes on where it stopped"
+            raise CommandError(text, returncode=INTERRUPTED) from None
         self.stdout.write(_text(file, summary))
 
 

@@ -147,6 +147,7 @@ def test_bad_batch_is_refused(api: Api, thread: str, body: dict[str, Any]) -> No
         ({"query": "  "}, "query"),
         ({"query": "a\0"}, "query"),
         ({"query": "\ud800"}, "query"),
+        ({"query": "x" * 100_001}, "query"),
         ({"max_results": 0}, "max_results"),
         ({"max_results": -1}, "max_results"),
         ({"max_results": 101}, "max_results"),

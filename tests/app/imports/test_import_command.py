@@ -180,11 +180,18 @@ def kill_at(store: Store, command: tuple[str, ...], target: int, delay_s: float)
     process = store.start(*command)
     try:
         while store.message_count() < target:
-            if process.poll() is not None:
+            if ends_within(process, 0.02):
                 return
-        process.wait(delay_s)
-    except subprocess.TimeoutExpired:
-        pass
+        ends_within(process, delay_s)
     finally:
         process.kill()
         process.wait()
+
+
+def ends_within(process: subprocess.Popen[bytes], seconds: float) -> bool:
+    """Wait for the end of a process, but not longer."""
+    try:
+        process.wait(seconds)
+    except subprocess.TimeoutExpired:
+        return False
+    return True
