@@ -211,6 +211,7 @@ class Connection:
         self.locks = LockBook(recorder.must_lock)
         self._sqlite: sa.Connection | None = None
         self._open = False
+        self._in_use = threading.Lock()
 
     def cursor(self, *_: Any, **__: Any) -> Cursor:
         self._must_be_open()
@@ -230,6 +231,14 @@ class Connection:
 
     def run(self, cursor: Cursor, sql: str, rows: Sequence[Row]) -> Answer:
         """Check and execute one call of a cursor."""
+        if not self._in_use.acquire(blocking=False):
+            raise AssertionError("two threads use one connection at the same time")
+        try:
+            return self._run(cursor, sql, rows)
+        finally:
+            self._in_use.release()
+
+    def _run(self, cursor: Cursor, sql: str, rows: Sequence[Row]) -> Answer:
         self._must_be_open()
         self.recorder.record(Recorded(sql, rows, dict(cursor.sizes)))
         if self.recorder.next_error is not None:
