@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from oracleagentmemory._notset import NOT_SET_MARKER, Maybe, _NotSetMarker
 from oracleagentmemory.apis.memorystore import IMemoryStore, MetadataFilter, PendingRecordBatch
-from oracleagentmemory.apis.records import MemoryRecord, MessageRecord, MetadataValue
+from oracleagentmemory.apis.records import MemoryRecord, MessageRecord, MetadataValue, Record
 from oracleagentmemory.storage.writes import Prepared
 
 T = TypeVar("T")
@@ -33,6 +33,26 @@ class OracleMemoryStore(IMemoryStore):
     @abc.abstractmethod
     def refuse_in_transaction(self, what: str) -> None:
         """Raise StateError when a slow step would hold an open transaction of this thread."""
+
+    @abc.abstractmethod
+    def search(
+        self,
+        query: str | None,
+        k: int,
+        query_vector: builtins.list[float] | None = None,
+        thread_id: str | None = None,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        exact_user_match: bool = False,
+        exact_agent_match: bool = False,
+        exact_thread_match: bool = False,
+        record_types: set[str] | None = None,
+        metadata_filter: MetadataFilter = None,
+        num_hops: int = 0,
+        max_linked_results: int = 100,
+        include_invalid_results: bool = True,
+    ) -> builtins.list[tuple[Record, float]]:
+        """Return at most `k` records with their distance, nearest first; by position too."""
 
     @abc.abstractmethod
     def prepare_add(
