@@ -116,18 +116,16 @@ class VectorReads:
         )
         embedded = chunk.embedding.is_not(None)
         all_chunks = sa.select(*fields, sa.null()).where(embedded)
-        with_token_ids = (
-            sa.select(*fields, _raw(token.token_ids)).select_from(with_tokens).where(embedded)
-        )
+        tokens = _raw(token.token_ids)
+        with_token_ids = sa.select(*fields, tokens).select_from(with_tokens).where(embedded)
         self._of_user = [with_token_ids.where(of_user), with_token_ids.where(of_profile)]
         self._of_nobody = [with_token_ids.where(of_nobody)]
         # The planner must start at the few ids, not at the user's many chunks.
         records = with_token_ids.where(_among(chunk.source_id))
         same_user = unindexed(chunk.user_id) == sa.bindparam("user_id")
         self._records_of_user = records.where(same_user | of_profile)
-        self._records_of_nobody = records.where(unindexed(chunk.user_id).is_(None))
-        self._records_of_nobody = self._records_of_nobody.where(~is_user_profile)
-        tokens = _raw(token.token_ids)
+        no_user = unindexed(chunk.user_id).is_(None)
+        self._records_of_nobody = records.where(no_user & ~is_user_profile)
         self._tokens_of_user = [one.with_only_columns(tokens) for one in self._of_user]
         self._tokens_of_nobody = [one.with_only_columns(tokens) for one in self._of_nobody]
         self._of_all = [all_chunks]
