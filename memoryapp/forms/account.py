@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
-from zoneinfo import available_timezones
 
 from django import forms
 from django.contrib.auth.forms import PasswordChangeForm
 
 from memoryapp.forms.fields import style
 from memoryapp.models import Person
+from memoryapp.models.people import time_zones
 
 if TYPE_CHECKING:
     ModelForm = forms.ModelForm[Person]
@@ -28,8 +28,8 @@ class AccountForm(ModelForm):
 
     def __init__(self, *args: object, **kwargs: object) -> None:
         super().__init__(*args, **{"label_suffix": "", **kwargs})  # type: ignore[arg-type]
-        zones = sorted(available_timezones())
-        self.fields["time_zone"].choices = [("", "The server's zone"), *((z, z) for z in zones)]  # type: ignore[attr-defined]
+        zones = [("", "The server's zone"), *((name, name) for name in time_zones())]
+        self.fields["time_zone"].choices = zones  # type: ignore[attr-defined]
         style(self)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Mapping
 from datetime import datetime, timedelta
@@ -30,6 +31,7 @@ PLAIN_LINK = '<a href="{}">{}{}</a>'
 
 
 @register.simple_tag
+@functools.cache
 def icon(name: str) -> SafeString:
     """An icon of the sprite, hidden from readers: the text beside it says the same."""
     return format_html(
