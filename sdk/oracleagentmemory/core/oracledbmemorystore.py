@@ -98,6 +98,7 @@ class OracleDBMemoryStore(SQLMemoryStore):
         saved = new_config(dimension=dimension, embedder_id=self.embedder_id, retention=retention)
         schema = OracleSchema(engine, tables, self.extras, self.registry)
         config = schema.open(policy, found, saved)
+        self.has_extras = schema.has_extras
         self._open_config(self._open_retention(config, memory_retention_config, policy))
         self._insert_chunk = sa.insert(tables.record_chunks).returning(
             tables.record_chunks.c.chunk_id, sort_by_parameter_order=True

@@ -42,8 +42,10 @@ class Removals:
         self.extras = extras
         self.lock = functools.cache(self._lock)
         self.texts = functools.cache(self._texts)
+        self.tokens = functools.cache(self._tokens)
         self.chunks = functools.cache(self._chunks)
-        self.rows = functools.cache(self._rows)
+        self.extra_rows = functools.cache(self._extra_rows)
+        self.records = functools.cache(self._records)
         self.expired = functools.cache(self._expired)
 
     def _lock(self, kind: Kind, selector: Selector) -> sa.Select[Any]:
@@ -58,26 +60,30 @@ class Removals:
         text = self.extras.text
         return sa.delete(text).where(text.c.rowid.in_(self._chunk_ids(kind, selector)))
 
-    def _chunks(self, kind: Kind, selector: Selector) -> list[sa.Delete]:
-        """Delete the set's retrieval rows with their tokens."""
-        tokens, chunks = self.extras.chunk_token, self.tables.record_chunks
-        return [
-            sa.delete(tokens).where(tokens.c.chunk_id.in_(self._chunk_ids(kind, selector))),
-            sa.delete(chunks).where(*self._chunks_of(kind, selector)),
-        ]
+    def _tokens(self, kind: Kind, selector: Selector) -> sa.Delete:
+        """Delete the tokens of the set's retrieval rows."""
+        tokens = self.extras.chunk_token
+        return sa.delete(tokens).where(tokens.c.chunk_id.in_(self._chunk_ids(kind, selector)))
 
-    def _rows(self, kind: Kind, selector: Selector) -> list[sa.Delete]:
-        """Delete the rows about the set's records and, last, the records."""
+    def _chunks(self, kind: Kind, selector: Selector) -> sa.Delete:
+        """Delete the set's retrieval rows."""
+        return sa.delete(self.tables.record_chunks).where(*self._chunks_of(kind, selector))
+
+    def _extra_rows(self, kind: Kind, selector: Selector) -> list[sa.Delete]:
+        """Delete what is noted about the set's records."""
         table = kind.table(self.tables)
-        condition = self._condition(kind, selector)
-        ids = sa.select(table.c[kind.key]).where(condition)
+        ids = sa.select(table.c[kind.key]).where(self._condition(kind, selector))
         state, source = self.extras.record_state, self.extras.source
         of_kind = (state.c.record_kind == kind.name, state.c.record_id.in_(ids))
         statements = [sa.delete(state).where(*of_kind)]
         if kind.name in ("memory", "message"):
             column = source.c[f"{kind.name}_id"]
             statements.append(sa.delete(source).where(column.in_(ids)))
-        return [*statements, sa.delete(table).where(condition)]
+        return statements
+
+    def _records(self, kind: Kind, selector: Selector) -> sa.Delete:
+        """Delete the set's records, after all else."""
+        return sa.delete(kind.table(self.tables)).where(self._condition(kind, selector))
 
     def _chunk_ids(self, kind: Kind, selector: Selector) -> sa.Select[Any]:
         chunk_id = self.tables.record_chunks.c.chunk_id

@@ -83,6 +83,8 @@ class OracleSchema:
         self.tables = tables
         self.extras = extras
         self.registry = registry
+        #: Whether the store has the SDK-only tables, known once it is open.
+        self.has_extras = True
 
     def open(
         self, policy: SchemaPolicy, config: StoreConfig | None, new_config: dict[str, Any]
@@ -104,9 +106,14 @@ class OracleSchema:
             raise StateError("schema_policy=NO_CHECK needs an end-user security context")
         with self.engine.read() as connection:
             existing = _table_names(connection)
-        missing = [table for table in self._own_tables() if table.name not in existing]
-        if policy.value == "create_if_empty" and len(missing) < len(self._own_tables()):
+        ours = self._own_tables()
+        missing = [table for table in ours if table.name not in existing]
+        if policy.value == "create_if_empty" and len(missing) < len(ours):
             raise StateError("the store exists, in whole or in part; the policy is CREATE_IF_EMPTY")
+        if policy.value == "require_existing":
+            # A store of the reference has no SDK-only tables, and this policy adds none.
+            missing = [table for table in missing if table not in self.extras.tables]
+            self.has_extras = all(table.name in existing for table in self.extras.tables)
         if config is None or missing:
             config = self._create(policy, config, missing, new_config)
         return _checked(config)

@@ -6,10 +6,11 @@ from oracleagentmemory.storage.store.deleting import Deleting
 from oracleagentmemory.storage.store.reading import Reading
 from oracleagentmemory.storage.store.relating import Relating
 from oracleagentmemory.storage.store.searching import Searching
+from oracleagentmemory.storage.store.threads import Threading
 from oracleagentmemory.storage.store.updating import Updating
 
 __all__ = ["SQLStoreMethods"]
 
 
-class SQLStoreMethods(Updating, Reading, Searching, Deleting, Relating):
+class SQLStoreMethods(Threading, Updating, Reading, Searching, Deleting, Relating):
     """Every method of a store over SQLAlchemy Core."""

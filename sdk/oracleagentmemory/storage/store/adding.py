@@ -2,17 +2,10 @@
 
 from __future__ import annotations
 
-import uuid
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import islice, repeat
+from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from oracleagentmemory._notset import NOT_SET_MARKER, _NotSetMarker
-from oracleagentmemory.apis.embedders.scoped import ScopedQueryEmbedder
 from oracleagentmemory.apis.memorystore import (
     PendingRecordBatch,
     PerBatchEmbeddingsInput,
@@ -21,33 +14,17 @@ from oracleagentmemory.apis.memorystore import (
 )
 from oracleagentmemory.apis.records import MetadataValue, RecordStatus
 from oracleagentmemory.apis.ttl import TimeToLiveAnchor
-from oracleagentmemory.apis.validation import RESERVED_KEY, check_id, check_json, check_metadata
+from oracleagentmemory.apis.validation import check_id
 from oracleagentmemory.errors import InvalidInputError, WrongTypeError
 from oracleagentmemory.storage.engine import WriteTransaction
-from oracleagentmemory.storage.kinds import SUMMARY, THREAD, Kind
+from oracleagentmemory.storage.kinds import Kind
 from oracleagentmemory.storage.rows import content_hash, effective_time, fingerprint
-from oracleagentmemory.storage.store.base import StoreParts
+from oracleagentmemory.storage.store.chunks import Chunking, ChunkRows
 from oracleagentmemory.storage.store.drafts import Draft, drafts_of
-from oracleagentmemory.storage.store.retrieval_text import RetrievalText, unit_length
-from oracleagentmemory.storage.textsearch import index_text, scope_token
 from oracleagentmemory.storage.writes import Prepared, prepared_value
 
-#: Texts given to the embedder in one call.
-EMBED_BATCH = 256
 
-
-@dataclass(slots=True)
-class ChunkRows:
-    """Ready retrieval rows of one record, one a chunk; None where there are none of a sort."""
-
-    columns: list[dict[str, Any]]
-    scope: str
-    bodies: list[str]
-    vectors: NDArray[np.float32] | None
-    tokens: list[bytes] | None
-
-
-class Adding(StoreParts):
+class Adding(Chunking):
     """The `add…` methods and their `prepare_…` twins."""
 
     def add(
@@ -235,87 +212,6 @@ class Adding(StoreParts):
         added = self.prepare_add([information], record_type, record_ids=actor_id, metadata=metadata)
         return added.map(lambda ids: ids[0])
 
-    def prepare_create_thread(
-        self,
-        thread_id: str,
-        *,
-        user_id: str | None,
-        agent_id: str | None,
-        metadata: MetadataValue = None,
-        runtime_config: Mapping[str, Any] | None = None,
-        runtime_state: Mapping[str, Any] | None = None,
-    ) -> Prepared[str]:
-        """Prepare a new thread with the empty summary that every thread starts with.
-
-        Raises:
-            InvalidInputError: If an id or the metadata cannot be stored.
-        """
-        columns: dict[str, Any] = {
-            "record_id": check_id(thread_id, "thread_id"),
-            "user_id": None if user_id is None else check_id(user_id, "user_id"),
-            "agent_id": None if agent_id is None else check_id(agent_id, "agent_id"),
-            "space_id": None,
-            "metadata": check_metadata(metadata),
-        }
-        check_json(runtime_config, "runtime_config")
-        check_json(runtime_state, "runtime_state")
-        columns |= {"runtime_config": runtime_config, "runtime_state": runtime_state}
-        scope = {name: columns[name] for name in ("user_id", "agent_id", "space_id")}
-        reserved = {"revision": 1, "summary_last_message_order_seq": 0}
-        summary = {
-            **scope,
-            "record_id": str(uuid.uuid4()),
-            "thread_id": thread_id,
-            "content": {"text": "", "topics": []},
-            "metadata": {RESERVED_KEY: reserved},
-            "status": RecordStatus.INVALID.value,
-        }
-        drafts = [
-            Draft(THREAD, "thread", thread_id, user_id, columns, "", RetrievalText([])),
-            Draft(
-                SUMMARY,
-                "thread_summary",
-                summary["record_id"],
-                user_id,
-                summary,
-                "",
-                RetrievalText([]),
-            ),
-        ]
-
-        def apply(transaction: WriteTransaction) -> str:
-            self._insert_drafts(transaction, drafts, [None, None])
-            return thread_id
-
-        return Prepared(apply)
-
-    # -- retrieval rows -----------------------------------------------------------------------
-
-    def _prepare_chunks(self, drafts: Sequence[Draft]) -> list[ChunkRows | None]:
-        """Embed and tokenise what is searched for each record, in few calls."""
-        texts = [text for draft in drafts if draft.text.embed for text in _to_embed(draft.text)]
-        vectors: dict[int, NDArray[np.float32]] = {}
-        if texts and self.embedder is not None:
-            embedded = [
-                self._embed(texts[at : at + EMBED_BATCH])
-                for at in range(0, len(texts), EMBED_BATCH)
-            ]
-            vectors = _share_out(unit_length(np.concatenate(embedded)), drafts)
-        explicit = [draft.text.vectors for draft in drafts if draft.text.vectors is not None]
-        self._check_explicit(explicit)
-        tokens = self._tokens([text for draft in drafts for text in draft.text.chunks])
-        rows: list[ChunkRows | None] = []
-        for at, draft in enumerate(drafts):
-            own = draft.text.vectors if draft.text.vectors is not None else vectors.get(at)
-            taken = None if tokens is None else list(islice(tokens, len(draft.text.chunks)))
-            rows.append(_chunk_rows(draft, own, taken) if draft.text.chunks else None)
-        return rows
-
-    def _tokens(self, texts: list[str]) -> Iterator[bytes] | None:
-        if not isinstance(self.embedder, ScopedQueryEmbedder) or not texts:
-            return None
-        return (ids.astype("<u4").tobytes() for ids in self.embedder.token_ids(texts))
-
     # -- inserting ----------------------------------------------------------------------------
 
     def _insert_drafts(
@@ -338,7 +234,8 @@ class Adding(StoreParts):
             changes.append(self._change(draft.user_id, draft.kind, draft.record_id, "add", digest))
         if written:
             self._insert_chunk_rows(transaction, written)
-        transaction.execute(self.statements.insert(self.extras.record_state), states)
+        if self.has_extras:
+            transaction.execute(self.statements.insert(self.extras.record_state), states)
         self._record_changes(transaction, changes)
 
     def _insert_records(
@@ -366,36 +263,6 @@ class Adding(StoreParts):
             "effective_at": effective_time(draft.timestamp, transaction.now),
         }
 
-    def _insert_chunk_rows(
-        self, transaction: WriteTransaction, written: Sequence[ChunkRows]
-    ) -> None:
-        """Insert chunks with their tokens and keyword rows."""
-        vectors = next((rows.vectors for rows in written if rows.vectors is not None), None)
-        if vectors is not None:
-            self._fix_vectors(transaction, vectors)
-        chunk_ids = self._insert_chunks(
-            transaction, [columns for rows in written for columns in rows.columns]
-        )
-        tokens = [
-            data for rows in written for data in rows.tokens or repeat(None, len(rows.bodies))
-        ]
-        token_rows = [
-            {"chunk_id": chunk_id, "token_ids": data}
-            for chunk_id, data in zip(chunk_ids, tokens, strict=True)
-            if data is not None
-        ]
-        if token_rows:
-            transaction.execute(self.statements.insert(self.extras.chunk_token), token_rows)
-        texts = [
-            {"rowid": chunk_id, "scope": scope, "body": body}
-            for chunk_id, (scope, body) in zip(
-                chunk_ids,
-                ((rows.scope, body) for rows in written for body in rows.bodies),
-                strict=True,
-            )
-        ]
-        self._insert_texts(transaction, texts)
-
 
 def _batch_size(store_kwargs: dict[str, Any]) -> int:
     batch_size = store_kwargs.pop("batch_size", 256)
@@ -418,47 +285,3 @@ def _refuse_repeated_ids(drafts: Sequence[Draft]) -> None:
 def _thread_ids(drafts: Sequence[Draft]) -> list[str]:
     ids = {draft.columns.get("thread_id") for draft in drafts}
     return [one for one in ids if one is not None]
-
-
-def _to_embed(text: RetrievalText) -> list[str]:
-    return text.chunks if text.vectors is None else []
-
-
-def _share_out(
-    vectors: NDArray[np.float32], drafts: Sequence[Draft]
-) -> dict[int, NDArray[np.float32]]:
-    """Return each draft's part of the embedded texts, by its place."""
-    shared, start = {}, 0
-    for at, draft in enumerate(drafts):
-        count = len(_to_embed(draft.text)) if draft.text.embed else 0
-        if count:
-            shared[at] = vectors[start : start + count]
-            start += count
-    return shared
-
-
-def _chunk_rows(
-    draft: Draft, vectors: NDArray[np.float32] | None, tokens: list[bytes] | None
-) -> ChunkRows:
-    columns = draft.columns
-    shared = {
-        "source_id": draft.record_id,
-        "source_record_type": draft.record_type,
-        "source_emb_column": draft.kind.text,
-        "thread_id": columns.get("thread_id"),
-        "user_id": columns.get("user_id"),
-        "agent_id": columns.get("agent_id"),
-        "space_id": None,
-        "status": columns["status"],
-    }
-    rows = [
-        {
-            **shared,
-            "chunk_seq": number,
-            "chunk_text": chunk,
-            "embedding": None if vectors is None else vectors[number - 1],
-        }
-        for number, chunk in enumerate(draft.text.chunks, start=1)
-    ]
-    bodies = [index_text(chunk) for chunk in draft.text.chunks]
-    return ChunkRows(rows, scope_token(draft.user_id), bodies, vectors, tokens)

@@ -51,6 +51,8 @@ class StoreParts(TwinOwner, abc.ABC):
         extras: The SDK-only tables.
         embedder: Turns texts into vectors; None stores and searches none.
         config: What the store's registry row says.
+        has_extras: Whether the SDK-only tables exist; a store of the reference that we may not
+            alter has none, and nothing is noted beside its records.
         incarnation: 32 hexadecimal digits, new whenever the store was made anew.
     """
 
@@ -60,6 +62,7 @@ class StoreParts(TwinOwner, abc.ABC):
     embedder: IEmbedder | None
     config: StoreConfig
     registry: Registry
+    has_extras: bool = True
     incarnation: str
     statements: Statements
     removals: Removals
@@ -172,7 +175,8 @@ class StoreParts(TwinOwner, abc.ABC):
     def _taken_ids(self, transaction: WriteTransaction, kind: Kind, ids: list[str]) -> list[str]:
         """Return which ids other records have, after an insert has failed half way."""
         # Rows of the failed insert have no state yet; rows of another SDK never have one.
-        for statement in (self.statements.with_state, self.statements.existing(kind)):
+        stated = [self.statements.with_state] if self.has_extras else []
+        for statement in (*stated, self.statements.existing(kind)):
             for part in in_lists(ids):
                 chosen = {"kind": kind.name, "ids": part}
                 taken = transaction.execute(statement, chosen).scalars().all()
@@ -197,7 +201,8 @@ class StoreParts(TwinOwner, abc.ABC):
         gone = transaction.execute(self.removals.lock(kind, selector), parameters).all()
         if gone:
             self._drop_chunks(transaction, kind, selector, owner)
-            for statement in self.removals.rows(kind, selector):
+            extras = self.removals.extra_rows(kind, selector) if self.has_extras else []
+            for statement in (*extras, self.removals.records(kind, selector)):
                 transaction.execute(statement, parameters)
         return list(gone)
 
@@ -207,11 +212,14 @@ class StoreParts(TwinOwner, abc.ABC):
         """Delete the retrieval rows of a set of records."""
         if kind.text is not None:
             self._drop_texts(transaction, kind, selector, owner)
-            for statement in self.removals.chunks(kind, selector):
+            tokens = [self.removals.tokens(kind, selector)] if self.has_extras else []
+            for statement in (*tokens, self.removals.chunks(kind, selector)):
                 transaction.execute(statement, {"owner": owner})
 
     def _record_changes(self, transaction: WriteTransaction, changes: list[dict[str, Any]]) -> None:
         """Append to `x_change`; each change has scope_key, kind, id, operation, fingerprint."""
+        if not self.has_extras:
+            return
         for change in changes:
             change["changed_at"] = transaction.now
             change["process"] = transaction.process
@@ -238,6 +246,8 @@ class StoreParts(TwinOwner, abc.ABC):
         user_id: str | None,
     ) -> None:
         """Count the record's version up and append the change."""
+        if not self.has_extras:
+            return
         after = {**row._mapping, **values}
         digest = fingerprint(kind.name, after)
         state = {

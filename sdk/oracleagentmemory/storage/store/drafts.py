@@ -10,8 +10,9 @@ from typing import Any
 from oracleagentmemory._notset import NOT_SET_MARKER, _NotSetMarker
 from oracleagentmemory.apis.memorystore import PendingRecordBatch
 from oracleagentmemory.apis.message import MessageContent, TextContent, get_or_generate_id
-from oracleagentmemory.apis.records import RecordStatus
+from oracleagentmemory.apis.records import MetadataValue, RecordStatus
 from oracleagentmemory.apis.validation import (
+    RESERVED_KEY,
     ROLE_MAX_BYTES,
     TIMESTAMP_MAX_BYTES,
     check_id,
@@ -312,3 +313,10 @@ def _summary_content(content: Any) -> Any:
         )
     check_json(content, "content")
     return None if content is None else dict(content)
+
+
+def keep_reserved(new: MetadataValue, old: MetadataValue) -> MetadataValue:
+    """Return replaced metadata with the reserved key that the caller did not give."""
+    if not old or RESERVED_KEY not in old or (new and RESERVED_KEY in new):
+        return new
+    return {**(new or {}), RESERVED_KEY: old[RESERVED_KEY]}

@@ -15,7 +15,7 @@ from oracleagentmemory._notset import NOT_SET_MARKER, _NotSetMarker
 from oracleagentmemory.apis.memorystore import PerRecordEmbeddingsInput, RecordContentInput
 from oracleagentmemory.apis.records import MetadataValue, RecordStatus
 from oracleagentmemory.apis.ttl import TimeToLiveAnchor
-from oracleagentmemory.apis.validation import RESERVED_KEY, check_json, check_metadata
+from oracleagentmemory.apis.validation import RESERVED_KEY, check_metadata
 from oracleagentmemory.errors import InvalidInputError
 from oracleagentmemory.storage.engine import WriteTransaction
 from oracleagentmemory.storage.kinds import (
@@ -37,12 +37,13 @@ from oracleagentmemory.storage.rows import (
     row_fingerprint,
 )
 from oracleagentmemory.storage.statements import CHANGEABLE
-from oracleagentmemory.storage.store.adding import Adding, ChunkRows
+from oracleagentmemory.storage.store.chunks import Chunking, ChunkRows
 from oracleagentmemory.storage.store.drafts import (
     Draft,
     check_status,
     check_timestamp,
     content_columns,
+    keep_reserved,
 )
 from oracleagentmemory.storage.store.retrieval_text import (
     RetrievalText,
@@ -78,7 +79,7 @@ class Changes:
     chunks: ChunkRows | None = None
 
 
-class Updating(Adding):
+class Updating(Chunking):
     """`update` and the changes of threads."""
 
     def update(
@@ -259,7 +260,7 @@ class Updating(Adding):
         """Return all changeable columns of a row as they will be."""
         values = {name: row._mapping[name] for name in CHANGEABLE[kind.name]} | changes.columns
         if not isinstance(changes.metadata, _NotSetMarker):
-            values["metadata"] = _keep_reserved(changes.metadata, row.metadata)
+            values["metadata"] = keep_reserved(changes.metadata, row.metadata)
         if not isinstance(changes.timestamp, _NotSetMarker):
             values["timestamp"] = changes.timestamp
         if not isinstance(changes.ttl_days, _NotSetMarker):
@@ -327,52 +328,6 @@ class Updating(Adding):
         if replaced:
             transaction.execute(self.statements.set_chunk_vector, replaced)
 
-    # -- threads ------------------------------------------------------------------------------
-
-    def prepare_update_thread(
-        self,
-        thread_id: str,
-        *,
-        metadata: Any = NOT_SET_MARKER,
-        runtime_config: Any = NOT_SET_MARKER,
-        runtime_state: Any = NOT_SET_MARKER,
-        if_fingerprint: str | None = None,
-    ) -> Prepared[int]:
-        """Prepare a change of a thread; gives 1, or 0 when there is no such thread.
-
-        Args:
-            metadata: Replaces the metadata; None clears it.
-            runtime_config: Replaces the saved configuration; a function gets the stored one and
-                returns the new one, under the write lock.
-            runtime_state: Likewise, for the state of the extraction.
-        """
-        metadata = _checked(metadata, check_metadata)
-        parts = {"runtime_config": runtime_config, "runtime_state": runtime_state}
-        for name, value in parts.items():
-            if not callable(value) and not isinstance(value, _NotSetMarker):
-                check_json(value, name)
-        if not can_exist(thread_id):
-            return prepared_value(0)
-        statement = self.statements.select_one(THREAD, locked=True)
-
-        def apply(transaction: WriteTransaction) -> int:
-            row = transaction.execute(statement, {"id": thread_id}).first()
-            if row is None:
-                return 0
-            self._check_fingerprint(if_fingerprint, row_fingerprint(THREAD, row), thread_id)
-            values = {name: row._mapping[name] for name in CHANGEABLE[THREAD.name]}
-            if not isinstance(metadata, _NotSetMarker):
-                values["metadata"] = _keep_reserved(metadata, row.metadata)
-            for name, value in parts.items():
-                if not isinstance(value, _NotSetMarker):
-                    values[name] = value(values[name]) if callable(value) else value
-            self._reserve(transaction, 1)
-            transaction.execute(self.statements.update(THREAD), {"id_": thread_id, **values})
-            self._note_update(transaction, THREAD, row, values, row.user_id)
-            return 1
-
-        return Prepared(apply)
-
 
 def _absent(value: Any) -> bool:
     return value is None or isinstance(value, _NotSetMarker)
@@ -415,13 +370,6 @@ def _content_change(
 
 def _in_thread(row: Any, thread_id: Any) -> bool:
     return isinstance(thread_id, _NotSetMarker) or getattr(row, "thread_id", None) == thread_id
-
-
-def _keep_reserved(new: MetadataValue, old: MetadataValue) -> MetadataValue:
-    """Return replaced metadata with the reserved key that the caller did not give."""
-    if not old or RESERVED_KEY not in old or (new and RESERVED_KEY in new):
-        return new
-    return {**(new or {}), RESERVED_KEY: old[RESERVED_KEY]}
 
 
 def _mark_by_hand(metadata: MetadataValue, status: RecordStatus) -> MetadataValue:
