@@ -8,6 +8,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.core.cache import cache
 from django.test import Client
 from django.utils import timezone
 
@@ -40,7 +41,7 @@ def test_a_limited_person_gets_numbers_of_their_users_only(
     response = limited.get("/")
     assert str(response.context["overview"].memories) == "1"
     assert response.context["memory_chart"].total == 1
-    assert response.context["overview"].statistics is None
+    assert response.context["overview"].figures.statistics is None
     assert "Bob" not in text_of(response)
 
 
@@ -78,3 +79,19 @@ def test_the_page_takes_the_same_queries_for_any_number_of_rows(
 ) -> None:
     with django_assert_max_num_queries(16):
         client.get("/")
+
+
+def test_a_large_store_keeps_its_figures_for_a_minute_and_apart_for_each_scope(
+    client: Client, limited: Client, memory: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cache.clear()
+    monkeypatch.setattr("oracleagentmemory.inspection.results.COUNT_LIMIT", 1)
+    add_memory("Bob likes tea", user_id="bob")
+    assert client.get("/").context["memory_chart"].total == 2
+    assert limited.get("/").context["memory_chart"].total == 1
+    add_memory("Ada likes tea")
+    response = client.get("/")
+    assert response.context["memory_chart"].total == 2
+    assert "at most a minute old" in text_of(response)
+    cache.clear()
+    assert client.get("/").context["memory_chart"].total == 3
