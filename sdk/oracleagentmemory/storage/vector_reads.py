@@ -99,21 +99,10 @@ class VectorReads:
         is_user_profile = chunk.source_record_type == "user_profile"
         of_nobody = chunk.user_id.is_(None) & ~is_user_profile
         of_profile = is_user_profile & (chunk.source_id == sa.bindparam("user_id"))
-        agent_id = sa.case(
-            (chunk.source_record_type == "agent_profile", _raw(chunk.source_id)),
-            else_=_raw(chunk.agent_id),
-        )
         with_tokens = tables.record_chunks.outerjoin(
             extras.chunk_token, token.chunk_id == chunk.chunk_id
         )
-        fields = (
-            _raw(chunk.source_record_type),
-            _raw(chunk.source_id),
-            agent_id,
-            _raw(chunk.thread_id),
-            sa.case((chunk.status == "invalid", 1), else_=0),  # Oracle selects no conditions
-            _raw(chunk.embedding),
-        )
+        fields = _chunk_fields(tables)
         embedded = chunk.embedding.is_not(None)
         all_chunks = sa.select(*fields, sa.null()).where(embedded)
         tokens = _raw(token.token_ids)
@@ -273,6 +262,23 @@ class VectorReads:
 
     def _expiries(self, connection: sa.Connection, ids: Sequence[str]) -> Mapping[_Key, int]:
         return _expiry_map(connection.execute(self._expiries_of_ids, {"ids": ids}))
+
+
+def _chunk_fields(tables: ManagedTables) -> tuple[ColumnElement[Any], ...]:
+    """Return the fields of `ChunkRow` but for expiry and tokens, in its order."""
+    chunk = tables.record_chunks.c
+    agent_id = sa.case(
+        (chunk.source_record_type == "agent_profile", _raw(chunk.source_id)),
+        else_=_raw(chunk.agent_id),
+    )
+    return (
+        _raw(chunk.source_record_type),
+        _raw(chunk.source_id),
+        agent_id,
+        _raw(chunk.thread_id),
+        sa.case((chunk.status == "invalid", 1), else_=0),  # Oracle selects no conditions
+        _raw(chunk.embedding),
+    )
 
 
 def _among(column: ColumnElement[Any]) -> ColumnElement[bool]:

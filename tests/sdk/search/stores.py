@@ -91,6 +91,19 @@ def open_store(folder: Path, embedder: IEmbedder, clock: Clock | None = None) ->
     return store
 
 
+def add(store: SQLiteMemoryStore, *texts: str, user_id: str | None = "ann", **more: Any) -> None:
+    """Add memories whose ids are their texts."""
+    more.setdefault("record_ids", [f"{user_id}:{text}" for text in texts])
+    store.add(list(texts), "memory", user_ids=user_id, **more)
+
+
+def ids(
+    store: SQLiteMemoryStore, query: str, user_id: str | None = "ann", k: int = 50, **more: Any
+) -> list[str]:
+    found = store.search(query, k, user_id=user_id, exact_user_match=True, **more)
+    return [record.id for record, _ in found]
+
+
 @dataclass
 class Row:
     """A record of the model; `user_id` and `agent_id` are its scope in searches."""
