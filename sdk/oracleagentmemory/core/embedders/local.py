@@ -76,7 +76,7 @@ class LocalEmbedder(IEmbedder):
     """Embed texts with a static 256-dimension table: no network, no model server, no GPU.
 
     A text's vector is the normalised mean of its tokens' vectors, so it knows words but not their
-    order. The table is English-centric; for other languages use `Embedder(model=...)`.
+    order. The table is English-centric: for other languages give the store another embedder.
 
     The table (32 MB) is loaded once a process and shared. Instances are thread-safe.
 
