@@ -177,16 +177,18 @@ def test_an_id_may_be_that_of_a_message_and_of_a_memory(store: SQLMemoryStore) -
 IDS = ["a/b", "a%2Fb", 'a"b', "a'b", "..", "search", "new", "~x", "空", "a" * 128, "é" * 64, " "]
 
 
-@pytest.mark.parametrize("one", IDS)
-def test_ids_may_hold_any_character(store: SQLMemoryStore, one: str) -> None:
-    store.write(store.prepare_create_thread(one, user_id=one, agent_id=one))
-    store.add(["red car"], "memory", record_ids=one, thread_ids=one, user_ids=one, agent_ids=one)
-    found = store.search("red", 1, user_id=one, exact_user_match=True, thread_id=one,
-                         exact_thread_match=True)  # fmt: skip
-
-    assert [record.id for record, _ in found] == [one]
-    assert [record.id for record in store.list("memory", thread_id=one)] == [one]
-    assert store.delete_thread(one) == 1
+def test_ids_may_hold_any_character(store: SQLMemoryStore, subtests: pytest.Subtests) -> None:
+    for one in IDS:
+        with subtests.test(one):
+            store.write(store.prepare_create_thread(one, user_id=one, agent_id=one))
+            store.add(["red"], "memory", record_ids=one, thread_ids=one, user_ids=one)
+            scope: dict[str, Any] = {"user_id": one, "thread_id": one}
+            exact = {"exact_user_match": True, "exact_thread_match": True}
+            found = store.search("red", 1, **scope, **exact)
+            assert [record.id for record, _ in found] == [one]
+            assert [record.id for record in store.list("memory", **scope)] == [one]
+    for one in IDS:
+        assert store.delete_thread(one) == 1
     check_agreement(store)
 
 
@@ -314,19 +316,17 @@ BAD_ADDS: dict[str, tuple[type[Exception], dict[str, Any]]] = {
 }
 
 
-@pytest.mark.parametrize("name", BAD_ADDS)
 def test_a_bad_argument_is_refused_before_anything_is_read_or_written(
-    store: SQLMemoryStore, name: str, monkeypatch: pytest.MonkeyPatch
+    store: SQLMemoryStore, monkeypatch: pytest.MonkeyPatch, subtests: pytest.Subtests
 ) -> None:
-    error, given = BAD_ADDS[name]
-    arguments: dict[str, Any] = {"contents": ["a"], "record_type": "memory"}
-    if name in ("no type", "no contents"):
-        arguments = {}
     monkeypatch.setattr(store.engine, "read", _must_not_open)
     monkeypatch.setattr(store.engine, "write", _must_not_open)
-
-    with pytest.raises(error):
-        store.add(**(arguments | given))
+    for name, (error, given) in BAD_ADDS.items():
+        arguments: dict[str, Any] = {"contents": ["a"], "record_type": "memory"}
+        if name in ("no type", "no contents"):
+            arguments = {}
+        with subtests.test(name), pytest.raises(error):
+            store.add(**(arguments | given))
 
 
 def _must_not_open() -> None:

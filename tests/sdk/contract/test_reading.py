@@ -134,17 +134,20 @@ def test_a_hostile_id_is_only_a_value(store: SQLMemoryStore) -> None:
     assert store.get("memory", "m1") is not None
 
 
-@pytest.mark.parametrize("one", ["", "x" * 129, "a\0b", "a\ud800"])
-def test_an_id_that_cannot_be_stored_is_never_found(store: SQLMemoryStore, one: str) -> None:
-    assert store.get("memory", one) is None
-    assert store.get_memory(one) is None
-    assert store.fingerprint("memory", one) is None
-    assert store.update("memory", one, content="x") == 0
-    assert store.delete("memory", one) == 0
-    assert store.delete_thread(one) == 0
-    assert store.list("memory", record_id=one) == []
-    assert store.list_thread_messages(one) == []
-    assert store.count_thread_messages(one) == 0
+def test_an_id_that_cannot_be_stored_is_never_found(
+    store: SQLMemoryStore, subtests: pytest.Subtests
+) -> None:
+    for one in ("", "x" * 129, "a\0b", "a\ud800"):
+        with subtests.test(repr(one)):
+            assert store.get("memory", one) is None
+            assert store.get_memory(one) is None
+            assert store.fingerprint("memory", one) is None
+            assert store.update("memory", one, content="x") == 0
+            assert store.delete("memory", one) == 0
+            assert store.delete_thread(one) == 0
+            assert store.list("memory", record_id=one) == []
+            assert store.list_thread_messages(one) == []
+            assert store.count_thread_messages(one) == 0
     with pytest.raises(TypeError, match="id must be a str"):
         store.get("memory", 7)  # type: ignore[arg-type]
 

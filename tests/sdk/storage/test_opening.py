@@ -263,3 +263,14 @@ def test_the_first_vectors_fix_dimension_and_embedder(tmp_path: Path) -> None:
         "record_chunks_indexing_mode", "search_index_sync", "vectorizer_config",
     }  # fmt: skip
     again.close()
+
+
+def test_first_vectors_that_are_rolled_back_fix_nothing(tmp_path: Path) -> None:
+    store = SQLiteMemoryStore(tmp_path / "memory.sqlite3", embedder=WordEmbedder())
+    lost = store.prepare_add(["blue"], "memory", thread_ids="nowhere")
+    with pytest.raises(KeyError, match="nowhere"):
+        store.write_all([store.prepare_add(["red"], "memory"), lost])
+    assert store.current_config().dimension is None
+    store.add(["x"], "memory", embeddings=[[1.0, 0.0, 0.0]])
+    assert store.current_config().dimension == 3
+    store.close()
