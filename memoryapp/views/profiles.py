@@ -17,7 +17,7 @@ from memoryapp.services import memories, profiles, threads
 from memoryapp.services.lookup import cursors
 from memoryapp.services.metadata import own_metadata
 from memoryapp.views.page import PageRequest, form_page, posted, submitted
-from oracleagentmemory.errors import ConflictError, NotFoundError
+from oracleagentmemory.errors import ConflictError, InvalidInputError, NotFoundError
 from oracleagentmemory.inspection import Actor, ActorPage
 
 SHOWN = 10
@@ -34,10 +34,13 @@ class ProfilePages:
     may_edit: Callable[[Access], bool]
 
     def list(self, request: PageRequest) -> HttpResponse:
-        """Every id that a record carries, in the order of ids."""
+        """Every id that a record carries, in the order of ids; ``?id=`` goes to one of them."""
+        wanted = request.GET.get("id", "")
+        if wanted and self._is_known(request, wanted):
+            return redirect(f"{self.noun}-detail", wanted)
         page = self.list_page(request.access, **cursors(self.noun, request.GET))
         may_add = request.access.may_write and self.may_edit(request.access)
-        return self._render(request, "list", {"page": page, "may_add": may_add})
+        return self._render(request, "list", {"page": page, "may_add": may_add, "wanted": wanted})
 
     def detail(self, request: PageRequest, record_id: str) -> HttpResponse:
         """Profile, newest threads and newest memories of one id."""
@@ -83,6 +86,13 @@ class ProfilePages:
             context |= {"actor": theirs, "theirs": theirs.profile, "form": mine}
             return render(request, "memoryapp/profiles/edit.html", context, status=409)
         return form_page(request, "memoryapp/profiles/edit.html", context, form)
+
+    def _is_known(self, request: PageRequest, record_id: str) -> bool:
+        try:
+            self.get(request.access, record_id)
+        except (NotFoundError, InvalidInputError):
+            return False
+        return True
 
     def _has_profile(self, request: PageRequest, record_id: str) -> bool:
         try:

@@ -46,7 +46,7 @@ def _found(request: PageRequest, form: SearchForm) -> list[search.Found] | None:
         return search.search(
             request.access,
             data["q"],
-            user_id=data["user"] or ANY,
+            user_id=data["user"] or _only_user(request) or ANY,
             agent_id=data["agent"] or ANY,
             thread_id=data["thread"] or ANY,
             record_types=data["types"],

@@ -51,6 +51,15 @@ def test_a_user_page_shows_profile_threads_and_memories(client: Client, several:
     assert "Books trips" in text_of(client.get("/agents/travel/"))
 
 
+def test_an_id_leads_to_its_page(client: Client, limited: Client, several: None) -> None:
+    assert client.get("/users/", {"id": "bob"}).url == "/users/bob/"
+    assert client.get("/agents/", {"id": "travel"}).url == "/agents/travel/"
+    for unknown in ("nobody", "x" * 200, "a\x00"):
+        page = client.get("/users/", {"id": unknown})
+        assert "No record carries this id" in text_of(page)
+    assert "No record carries this id" in text_of(limited.get("/users/", {"id": "bob"}))
+
+
 def test_lists_have_pages(client: Client) -> None:
     for n in range(60):
         add_memory("x", user_id=f"user-{n:02}")
