@@ -31,12 +31,20 @@ from oracleagentmemory.storage.constructs import (
     utc_now,
 )
 from oracleagentmemory.storage.filters import matches_text
+from oracleagentmemory.storage.oracle_waits import TIMED_OUT, bound_waits
 from oracleagentmemory.storage.types import StoreType
 
 BUSY_TIMEOUT_S = 20.0
 LENDER_OPTION = "oam_lender"
 #: What SQLite and Oracle say when another transaction is in the way.
-_BUSY = ("database is locked", "database table is locked", "busy", "ORA-00054", "ORA-00060")
+_BUSY = (
+    "database is locked",
+    "database table is locked",
+    "busy",
+    "ORA-00054",
+    "ORA-00060",
+    TIMED_OUT,
+)
 _HOST = socket.gethostname()[:64]
 _NOW = sa.select(utc_now())
 _Parameters = Mapping[str, Any] | Sequence[Mapping[str, Any]] | None
@@ -139,7 +147,7 @@ class StoreEngine:
         with (
             clock_in_force(self.clock),
             self._read_lock,
-            _translated(),
+            _translated(self.engine),
             self.engine.connect() as connection,
         ):
             yield connection
@@ -153,7 +161,7 @@ class StoreEngine:
         with (
             clock_in_force(self.clock),
             self._write_lock,
-            _translated(),
+            _translated(self.engine),
             self.engine.connect() as connection,
         ):
             connection = connection.execution_options(write=True)
@@ -177,8 +185,9 @@ class StoreEngine:
 
 
 @contextmanager
-def _translated() -> Iterator[None]:
+def _translated(engine: sa.Engine) -> Iterator[None]:
     """Raise the SDK's errors for a database that is busy, gone or unreadable."""
+    place = f"the database {engine.url.database}" if engine.url.database else "the database"
     try:
         yield
     except sa.exc.DBAPIError as error:
@@ -190,18 +199,19 @@ def _translated() -> Iterator[None]:
         plain = type(error) is sa.exc.DatabaseError
         gone = plain or isinstance(error, sa.exc.OperationalError | sa.exc.InterfaceError)
         if gone or error.connection_invalidated:
-            raise StoreUnavailableError(f"the store's database cannot be used: {cause}") from error
+            raise StoreUnavailableError(f"{place} cannot be used: {cause}") from error
         raise
     except sqlite3.DatabaseError as error:  # raised while a new connection is set up
-        raise StoreUnavailableError(f"the store's database cannot be used: {error}") from error
+        raise StoreUnavailableError(f"{place} cannot be used: {error}") from error
 
 
 def _listen(engine: sa.Engine) -> None:
     if not event.contains(engine, "before_execute", _refuse_write_in_read):
         event.listen(engine, "before_execute", _refuse_write_in_read)
-    oracle = engine.dialect.name == "oracle"
-    if oracle and not event.contains(engine, "do_setinputsizes", _set_input_sizes):
-        event.listen(engine, "do_setinputsizes", _set_input_sizes)
+    if engine.dialect.name == "oracle":
+        bound_waits(engine)
+        if not event.contains(engine, "do_setinputsizes", _set_input_sizes):
+            event.listen(engine, "do_setinputsizes", _set_input_sizes)
 
 
 def _refuse_write_in_read(

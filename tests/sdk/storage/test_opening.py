@@ -99,8 +99,9 @@ def test_a_path_that_cannot_be_opened_says_why(tmp_path: Path) -> None:
         (tmp_path, "unable to open database file"),
         (tmp_path / "a file", "file is not a database"),
     ):
-        with pytest.raises(StoreUnavailableError, match=cause):
+        with pytest.raises(StoreUnavailableError, match=cause) as caught:
             SQLiteMemoryStore(path)
+        assert str(path) in str(caught.value)
 
 
 def test_bad_options_are_refused_before_a_file_is_made(tmp_path: Path) -> None:
