@@ -256,7 +256,9 @@ def test_threads_search_while_one_writes(tmp_path: Path) -> None:
     def search(number: int) -> int:
         searches = 0
         while not done.is_set() or not searches:
-            found = store.search("red car7", 220, user_id=users[number % 3], exact_user_match=True)
+            found = store.search(
+                "red car7", 1_000, user_id=users[number % 3], exact_user_match=True
+            )
             keys = [record.id for record, _ in found]
             assert len(keys) == len(set(keys))
             if number % 3 == 0:
