@@ -9,11 +9,13 @@ stay Django's business. Reads open no transaction.
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import sqlalchemy as sa
 from django.core.exceptions import ImproperlyConfigured
-from django.db import connections, transaction
+from django.db import DatabaseError, connections, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.signals import connection_created
 from django.db.transaction import Atomic, TransactionManagementError
@@ -142,13 +144,15 @@ def _follow_transactions(engine: sa.Engine, alias: str) -> None:
             )
         if connection.get_execution_options().get("write"):
             block = transaction.atomic(using=alias)
-            block.__enter__()
+            with _translated("BEGIN"):
+                block.__enter__()
             blocks[connection] = block
 
     @event.listens_for(engine, "commit")
     def commit(connection: sa.Connection) -> None:
         if block := blocks.pop(connection, None):
-            block.__exit__(None, None, None)
+            with _translated("COMMIT"):
+                block.__exit__(None, None, None)
 
     @event.listens_for(engine, "rollback")
     def rollback(connection: sa.Connection) -> None:
@@ -161,3 +165,16 @@ def _follow_transactions(engine: sa.Engine, alias: str) -> None:
         # Django looks at this flag before it uses the connection for the next request.
         if context.is_disconnect:
             connections[alias].errors_occurred = True
+
+
+@contextmanager
+def _translated(statement: str) -> Iterator[None]:
+    """Raise what Django's transaction meets in the database as the engine's other errors."""
+    try:
+        yield
+    except DatabaseError as error:
+        if error.__cause__ is None:
+            raise
+        raise sa.exc.DBAPIError.instance(
+            statement, None, error.__cause__, Exception, hide_parameters=True
+        ) from error

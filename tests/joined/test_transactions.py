@@ -6,8 +6,9 @@ needs a live database.
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from typing import Any, TypeVar
 
 import pytest
@@ -17,7 +18,7 @@ from django.db.transaction import TransactionManagementError
 from django.test.testcases import TestCase
 
 from memoryapp.joined import DjangoConnection
-from oracleagentmemory.errors import StateError, StoreUnavailableError
+from oracleagentmemory.errors import RetryableError, StateError, StoreUnavailableError
 from oracleagentmemory.storage.engine import WriteTransaction
 from tests.joined.conftest import Joined
 
@@ -247,3 +248,16 @@ def test_a_lost_connection_ends_the_block_and_is_known_to_django(joined: Joined)
         assert joined.django.connection is not dead
     add(joined, "m1")
     assert memories(joined) == ["m1"]
+
+
+@pytest.mark.parametrize("database", ["sqlite"], indirect=True)
+def test_a_busy_file_is_worth_a_retry_and_leaves_no_block_open(joined: Joined) -> None:
+    with joined.django.cursor() as cursor:
+        cursor.execute("PRAGMA busy_timeout = 20")
+    with closing(sqlite3.connect(joined.path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(RetryableError):
+            add(joined, "m1")
+        assert not joined.django.in_atomic_block
+    add(joined, "m2")
+    assert memories(joined) == ["m2"]

@@ -12,6 +12,7 @@ of JSON paths and Oracle Text, plans, locks between sessions, and the session's 
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -31,6 +32,7 @@ from tests.oracle.replay import (
     Answer,
     Identities,
     Row,
+    raise_driver,
     raise_ora,
     replay,
     sqlite_copies,
@@ -41,6 +43,7 @@ from tests.oracle.sqlcheck import SqlChecker
 
 Handler = Callable[["Connection", Mapping[str, Any]], Answer]
 _PENDING = "recorder_statement"
+_SAVEPOINT = re.compile(r"(ROLLBACK TO )?SAVEPOINT (\S+)")
 _LOST = {28, 3113, 3114, 3135}
 
 
@@ -80,7 +83,7 @@ class Recorder:
         self.checker = SqlChecker(tables)
         self.identities = Identities()
         self.must_lock = frozenset(locked)
-        #: Tables of which another session holds the rows: FOR UPDATE NOWAIT and waits fail.
+        #: Tables of which another session holds the rows, and will not let go.
         self.busy_tables: set[str] = set()
         #: Code and text of the error that the next statement meets, once.
         self.next_error: tuple[int, str] | None = None
@@ -263,14 +266,19 @@ class Connection:
     def _take_locks(self, statement: Any, sql: str) -> None:
         wanted = self.locks.taken_by(statement)
         if busy := wanted & self.recorder.busy_tables:
-            raise_ora(54, f"resource busy and acquire with NOWAIT specified ({busy})")
+            if statement._for_update_arg.nowait:
+                raise_ora(54, f"resource busy and acquire with NOWAIT specified ({busy})")
+            if not self.call_timeout:
+                raise AssertionError(f"waits for the rows of {busy} for ever")
+            raise_driver(f"DPY-4024: call timeout of {self.call_timeout} ms exceeded")
         self.locks.check(statement, sql)
         self.locks.held |= wanted
 
     def _run_text(self, sql: str, rows: Sequence[Row]) -> Answer:
-        if _is_savepoint(sql):
+        if match := _SAVEPOINT.fullmatch(sql):
             self._begin()
             self._session().exec_driver_sql(sql)
+            self.locks.restore(match[2]) if match[1] else self.locks.save(match[2])
             return Answer()
         answer = Answer()
         handler = self.recorder.handler_of(sql)
@@ -323,7 +331,3 @@ class Connection:
 def _is_query(statement: Any) -> bool:
     """Say whether a statement is a tree that SQLite can run as well; text and DDL are not."""
     return isinstance(statement, sa.Select | sa.CompoundSelect | sa.UpdateBase)
-
-
-def _is_savepoint(sql: str) -> bool:
-    return sql.startswith(("SAVEPOINT ", "ROLLBACK TO SAVEPOINT "))

@@ -19,6 +19,7 @@ class LockBook:
     def __init__(self, must_lock: Iterable[str]) -> None:
         self._must_lock = frozenset(must_lock)
         self.held: set[str] = set()
+        self._saved: dict[str, set[str]] = {}
 
     def taken_by(self, statement: Any) -> set[str]:
         """Return the names of the tables in which ``statement`` locks rows."""
@@ -36,6 +37,15 @@ class LockBook:
         if name in self._must_lock and name not in self.held:
             raise AssertionError(f"lost lock: {name} is changed without a FOR UPDATE: {sql}")
 
+    def save(self, savepoint: str) -> None:
+        """Note what is locked at a savepoint."""
+        self._saved[savepoint] = set(self.held)
+
+    def restore(self, savepoint: str) -> None:
+        """Forget what was locked since a savepoint that is rolled back to."""
+        self.held = set(self._saved[savepoint])
+
     def release(self) -> None:
         """Forget all: the transaction has ended."""
         self.held.clear()
+        self._saved.clear()

@@ -61,6 +61,12 @@ def raise_ora(code: int, text: str) -> NoReturn:
     raise error.exc_type(error)
 
 
+def raise_driver(text: str) -> NoReturn:
+    """Raise an error of the driver itself; its code tells the class."""
+    error = DriverError(text)
+    raise error.exc_type(error)
+
+
 def replay(
     connection: sa.Connection,
     statement: ClauseElement,
@@ -184,6 +190,7 @@ __all__ = [
     "Answer",
     "Identities",
     "oracledb",
+    "raise_driver",
     "raise_ora",
     "replay",
     "sqlite_copies",

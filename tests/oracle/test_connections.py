@@ -98,9 +98,24 @@ def test_a_callers_connection_keeps_its_handler_and_its_open_transaction(
     raw.execute_sqlite("INSERT INTO own VALUES (1)")
     store = OracleDBMemoryStore(WordEmbedder(), raw)
     assert store.list("fact") == []
-    assert raw.outputtypehandler is handler
+    assert (raw.outputtypehandler, raw.call_timeout) == (handler, 0)
     raw.rollback()
     assert raw.read_sqlite("SELECT * FROM own") == []
+
+
+def test_a_write_waits_for_a_held_row_no_longer_than_its_bound_and_gives_the_callers_back(
+    recorder: Recorder,
+) -> None:
+    raw = recorder.connect()
+    raw.call_timeout = 7
+    store = OracleDBMemoryStore(WordEmbedder(), raw)
+    recorder.busy_tables.add("thread")
+    with pytest.raises(RetryableError):
+        store.delete_thread("t1")
+    assert raw.call_timeout == 7
+    recorder.busy_tables.clear()
+    assert store.delete_thread("t1") == 0
+    assert raw.call_timeout == 7
 
 
 @pytest.mark.parametrize("pool", ["user/password@host", None, 7, sa.create_engine("sqlite://")])

@@ -198,13 +198,29 @@ def test_a_change_of_an_unlocked_row_is_a_lost_lock(engine: sa.Engine) -> None:
             connection.execute(sa.delete(thread).where(thread.c.record_id == "t"))
 
 
-def test_a_row_that_another_session_holds_is_ora_00054_when_told_so(
+def test_a_lock_is_gone_with_the_savepoint_it_was_taken_after(engine: sa.Engine) -> None:
+    lock = sa.select(memory.c.record_id).where(memory.c.record_id == "m1").with_for_update()
+    with engine.connect() as connection, connection.begin():
+        nested = connection.begin_nested()
+        connection.execute(lock)
+        nested.rollback()
+        with pytest.raises(AssertionError, match="lost lock"):
+            connection.execute(sa.delete(memory).where(memory.c.record_id == "m1"))
+
+
+def test_a_row_that_another_session_holds_is_waited_for_no_longer_than_said(
     recorder: Recorder, engine: sa.Engine
 ) -> None:
     recorder.busy_tables.add("memory")
-    lock = sa.select(memory.c.record_id).with_for_update(nowait=True)
-    with engine.connect() as connection, pytest.raises(sa.exc.DatabaseError, match="ORA-00054"):
-        connection.execute(lock)
+    lock = sa.select(memory.c.record_id)
+    with engine.connect() as connection:
+        with pytest.raises(sa.exc.DatabaseError, match="ORA-00054"):
+            connection.execute(lock.with_for_update(nowait=True))
+        with pytest.raises(AssertionError, match="for ever"):
+            connection.execute(lock.with_for_update())
+        connection.connection.dbapi_connection.call_timeout = 50
+        with pytest.raises(sa.exc.DatabaseError, match="DPY-4024"):
+            connection.execute(lock.with_for_update())
 
 
 @pytest.mark.parametrize(

@@ -45,6 +45,15 @@ class LentConnection:
     def close(self) -> None:
         """Do nothing: the caller closes."""
 
+    @property
+    def call_timeout(self) -> int:
+        """Milliseconds that a call of the caller's connection may take, 0 for no end."""
+        return int(self.raw.call_timeout)
+
+    @call_timeout.setter
+    def call_timeout(self, milliseconds: int) -> None:
+        self.raw.call_timeout = milliseconds
+
     def __getattr__(self, name: str) -> Any:
         return getattr(self.raw, name)
 
