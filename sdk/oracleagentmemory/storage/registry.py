@@ -14,6 +14,7 @@ from oracleagentmemory.errors import (
     EmbedderMismatchError,
     InvalidInputError,
 )
+from oracleagentmemory.storage.constructs import utc_now
 from oracleagentmemory.storage.layout import SCHEMA_VERSION, ManagedTables
 from oracleagentmemory.storage.retention import Retention
 
@@ -186,5 +187,5 @@ class Registry:
 
     def save(self, connection: sa.Connection, saved: Mapping[str, Any]) -> None:
         """Replace the stored configuration."""
-        statement = sa.update(self.table).where(self._mine).values(store_config=dict(saved))
-        connection.execute(statement)
+        values = {"store_config": dict(saved), "updated_at": utc_now()}
+        connection.execute(sa.update(self.table).where(self._mine).values(values))

@@ -161,12 +161,15 @@ class Json(StoreType):
 
 
 class JsonText(Json):
-    """JSON in a CLOB column (the registry's `store_config`)."""
+    """JSON in a CLOB column (the registry's `store_config`), its keys sorted as the reference's."""
 
     cache_ok = True
 
     def spellings(self) -> tuple[TypeEngine[Any], TypeEngine[Any]]:
         return sa.Text(), _Spelled("CLOB", "DB_TYPE_CLOB")
+
+    def bind_processor(self, dialect: Dialect) -> Binder:
+        return lambda value: json.dumps(value, sort_keys=True, separators=(",", ":"))
 
 
 class UtcTime(StoreType):

@@ -257,6 +257,10 @@ def test_the_first_vectors_fix_dimension_and_embedder(tmp_path: Path) -> None:
     config = store.current_config()
     assert (config.dimension, config.embedder_id) == (DIMENSION, "test/words")
     store.close()
+    raw = sqlite3.connect(path)
+    (text,) = raw.execute("SELECT store_config FROM agent_memory_stores").fetchone()
+    raw.close()
+    assert text.startswith('{"description":null,"embedding":{"embedder_id":"test/words"},')
     again = SQLiteMemoryStore(path)
     assert again.config.saved["embedding_dimension"] == DIMENSION
     assert set(again.config.saved) == {
