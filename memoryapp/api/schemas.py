@@ -237,7 +237,8 @@ class SearchIn(BaseModel):
 class SearchParameters(Parameters):
     """A search by meaning, as a query string."""
 
-    q: Text = Field(max_length=100_000)
+    # A longer one may not fit into an address; POST takes 100,000.
+    q: Text = Field(max_length=2_000)
     user_id: Id | None = None
     agent_id: Id | None = None
     thread_id: Id | None = None
