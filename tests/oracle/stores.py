@@ -54,6 +54,7 @@ def forget_recorded(folder: Path) -> None:
 def open_on(recorder: Recorder, **options: Any) -> OracleDBMemoryStore:
     """Open a store on a recorder, which makes what is missing."""
     options.setdefault("schema_policy", SchemaPolicy.CREATE_IF_NECESSARY)
+    recorder.answer("SET TRANSACTION READ ONLY")
     return OracleDBMemoryStore(options.pop("embedder", None), recorder.engine(), **options)
 
 

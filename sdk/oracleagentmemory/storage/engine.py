@@ -153,6 +153,34 @@ class StoreEngine:
             yield connection
 
     @contextmanager
+    def snapshot(self) -> Iterator[sa.Connection]:
+        """Lend a connection whose reads all see the store of one moment.
+
+        Inside an open transaction they are reads of that one, which on Oracle see what others
+        commit meanwhile.
+        """
+        if self.in_transaction:
+            with self.read() as connection:
+                yield connection
+        elif self.dialect_name == "oracle":
+            with self._read_lock, _translated(self.engine), self.engine.connect() as connection:
+                connection = connection.execution_options(write=True)
+                with connection.begin():
+                    connection.exec_driver_sql("SET TRANSACTION READ ONLY")
+                    yield connection
+        else:
+            with self.read() as connection:
+                raw: Any = connection.connection.driver_connection
+                if raw.in_transaction:  # of the owner of a shared connection
+                    yield connection
+                    return
+                connection.exec_driver_sql("BEGIN")
+                try:
+                    yield connection
+                finally:
+                    connection.exec_driver_sql("ROLLBACK")
+
+    @contextmanager
     def write(self) -> Iterator[WriteTransaction]:
         """Open a write transaction, or join the one that this thread has open."""
         if self._local.write is not None:

@@ -197,6 +197,8 @@ def fingerprint(kind: str, fields: Mapping[str, Any]) -> str:
 def _canonical_field(value: Any) -> Any:
     if isinstance(value, str):
         return value
+    if isinstance(value, bytes):
+        return hashlib.blake2b(value, digest_size=16).hexdigest()
     return value.isoformat() if isinstance(value, datetime) else _canonical_json(value)
 
 

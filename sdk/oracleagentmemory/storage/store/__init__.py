@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from oracleagentmemory.storage.store.deleting import Deleting
+from oracleagentmemory.storage.store.dumping import Dumping
 from oracleagentmemory.storage.store.reading import Reading
 from oracleagentmemory.storage.store.relating import Relating
 from oracleagentmemory.storage.store.searching import Searching
@@ -12,5 +13,5 @@ from oracleagentmemory.storage.store.updating import Updating
 __all__ = ["SQLStoreMethods"]
 
 
-class SQLStoreMethods(Threading, Updating, Reading, Searching, Deleting, Relating):
+class SQLStoreMethods(Threading, Updating, Reading, Searching, Deleting, Relating, Dumping):
     """Every method of a store over SQLAlchemy Core."""

@@ -1,0 +1,209 @@
+"""What a dump reads: records in their order, and in portions what belongs to them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.sql.elements import ColumnElement
+
+from oracleagentmemory.apis.validation import RESERVED_KEY
+from oracleagentmemory.storage.dump import (
+    CHANGE,
+    CHUNK,
+    DUMPED_KINDS,
+    GROUP,
+    RELATION,
+    SOURCE,
+    STATE,
+    DumpFormat,
+    DumpHeader,
+    DumpScope,
+    encode_line,
+)
+from oracleagentmemory.storage.extras import ExtraTables
+from oracleagentmemory.storage.kinds import IMAGE, MEMORY, PROFILE, SUMMARY, THREAD, Kind
+from oracleagentmemory.storage.layout import ManagedTables
+from oracleagentmemory.storage.rows import row_fingerprint
+from oracleagentmemory.storage.statements import bind, in_lists
+
+#: The kind of record that changes of a restore are noted under; they are no part of a dump.
+RESTORED = "store"
+#: Where a summary says how far it reaches.
+COVERED = "summary_last_message_order_seq"
+
+
+class DumpReads:
+    """Writes the lines of one dump.
+
+    Args:
+        scope: Which records; None for the whole store with the log of its changes.
+        has_extras: Whether the SDK-only tables exist.
+    """
+
+    def __init__(
+        self,
+        tables: ManagedTables,
+        extras: ExtraTables,
+        scope: DumpScope | None,
+        *,
+        has_extras: bool,
+    ) -> None:
+        self.tables = tables
+        self.extras = extras
+        self.scope = scope
+        self.has_extras = has_extras
+        self.form = DumpFormat(tables, extras)
+        self._chunks = self._select_chunks()
+
+    def lines(self, connection: sa.Connection, header: DumpHeader) -> Iterator[bytes]:
+        """Yield every line of the dump, as the connection sees the store."""
+        yield header.to_line()
+        count = 0
+        for line in self._rows(connection):
+            count += 1
+            yield line
+        yield encode_line({"end": count})
+
+    def _rows(self, connection: sa.Connection) -> Iterator[bytes]:
+        for kind in DUMPED_KINDS:
+            with connection.execute(self._select_records(kind)) as records:
+                for portion in records.partitions(GROUP):
+                    yield from self._portion(connection, kind, portion)
+        yield from self._plain(connection, RELATION, self._select_relations())
+        if self.scope is None and self.has_extras:
+            yield from self._plain(connection, CHANGE, self._select_changes())
+
+    def _plain(
+        self, connection: sa.Connection, name: str, statement: sa.Select[Any]
+    ) -> Iterator[bytes]:
+        with connection.execute(statement) as rows:
+            for portion in rows.partitions(GROUP):
+                yield from (self.form.encode(name, dict(row._mapping)) for row in portion)
+
+    def _portion(
+        self, connection: sa.Connection, kind: Kind, records: Sequence[Any]
+    ) -> Iterator[bytes]:
+        """Yield some records, then their states, chunks and sources."""
+        for record in records:
+            columns = dict(record._mapping)
+            if kind is SUMMARY:
+                columns["metadata"] = self._with_position(connection, record)
+            yield self.form.encode(kind.table_name, columns)
+        ids = [record._mapping[kind.key] for record in records]
+        if self.has_extras:
+            yield from self._states(connection, kind, records, ids)
+        if kind.text is not None:
+            rows = connection.execute(self._chunks, {"ids": ids, "types": kind.types})
+            yield from self._in_order(CHUNK, ids, rows, "source_id")
+        if self.has_extras and kind is MEMORY:
+            source = self.extras.source
+            among = source.c.memory_id.in_(ids)
+            rows = connection.execute(sa.select(source).where(among).order_by(source.c.message_id))
+            yield from self._in_order(SOURCE, ids, rows, "memory_id")
+
+    def _states(
+        self, connection: sa.Connection, kind: Kind, records: Sequence[Any], ids: list[str]
+    ) -> Iterator[bytes]:
+        state = self.extras.record_state
+        mine = (state.c.record_kind == kind.name, state.c.record_id.in_(ids))
+        states = {
+            row.record_id: row._mapping for row in connection.execute(sa.select(state).where(*mine))
+        }
+        for record_id, record in zip(ids, records, strict=True):
+            if record_id not in states:
+                continue
+            columns = dict(states[record_id])
+            # Ids and positions may change on the way: only a fingerprint that tells of a change
+            # from outside is worth keeping.
+            if columns["fingerprint"] == row_fingerprint(kind, record):
+                columns["fingerprint"] = None
+            yield self.form.encode(STATE, columns)
+
+    def _in_order(self, name: str, ids: Sequence[str], rows: Any, owner: str) -> Iterator[bytes]:
+        """Yield rows in the order of the records they belong to."""
+        by_owner: dict[str, list[Any]] = defaultdict(list)
+        for row in rows:
+            by_owner[row._mapping[owner]].append(row._mapping)
+        for record_id in ids:
+            yield from (self.form.encode(name, row) for row in by_owner[record_id])
+
+    def _with_position(self, connection: sa.Connection, summary: Any) -> Any:
+        """Return a summary's metadata that counts the messages it covers, instead of a number."""
+        reserved = (summary.metadata or {}).get(RESERVED_KEY)
+        covered = reserved.get(COVERED) if isinstance(reserved, Mapping) else None
+        if reserved is None or isinstance(covered, bool) or not isinstance(covered, int):
+            return summary.metadata
+        message = self.tables.message.c
+        covers = (message.thread_id == summary.thread_id, message.order_seq <= covered)
+        count = connection.execute(sa.select(sa.func.count()).where(*covers)).scalar_one()
+        return {**summary.metadata, RESERVED_KEY: {**reserved, COVERED: count}}
+
+    # -- statements -----------------------------------------------------------------------------
+
+    def _select_records(self, kind: Kind) -> sa.Select[Any]:
+        table = kind.table(self.tables)
+        order = [table.c[kind.order]]
+        if kind.order != "order_seq":
+            order.append(table.c[kind.key])
+        return sa.select(table).where(*self._chosen(kind)).order_by(*order)
+
+    def _select_chunks(self) -> sa.Select[Any]:
+        chunks, tokens = self.tables.record_chunks, self.extras.chunk_token
+        among = (
+            chunks.c.source_id.in_(bind("ids", chunks.c.source_id, expanding=True)),
+            chunks.c.source_record_type.in_(
+                bind("types", chunks.c.source_record_type, expanding=True)
+            ),
+        )
+        statement = sa.select(chunks)
+        if self.has_extras:
+            with_tokens = chunks.outerjoin(tokens, tokens.c.chunk_id == chunks.c.chunk_id)
+            statement = sa.select(chunks, tokens.c.token_ids).select_from(with_tokens)
+        return statement.where(*among).order_by(chunks.c.chunk_seq, chunks.c.chunk_id)
+
+    def _select_relations(self) -> sa.Select[Any]:
+        link = self.tables.memory_link
+        order = (link.c.created_at, link.c.relation_id)
+        if self.scope is None:
+            return sa.select(link).order_by(*order)
+        ids = sa.select(self.tables.memory.c.record_id).where(*self._chosen(MEMORY))
+        ends = (link.c.source_memory_id.in_(ids), link.c.target_memory_id.in_(ids))
+        return sa.select(link).where(sa.or_(*ends)).order_by(*order)
+
+    def _select_changes(self) -> sa.Select[Any]:
+        change = self.extras.change
+        mine = change.c.record_kind != RESTORED
+        return sa.select(change).where(mine).order_by(change.c.change_id)
+
+    def _chosen(self, kind: Kind) -> list[ColumnElement[bool]]:
+        """Return the condition on a kind's table: none for the whole store."""
+        if self.scope is None:
+            return []
+        scope, table = self.scope, kind.table(self.tables)
+        wanted = _among(table.c[kind.key], scope.record_ids)
+        if kind is PROFILE:
+            users = _among(table.c.actor_id, scope.user_ids)
+            return [sa.or_(sa.and_(table.c.actor_type == "user", users), wanted)]
+        if kind is THREAD:
+            message = self.tables.message.c
+            spoken_in = sa.select(message.thread_id).where(
+                message.thread_id.is_not(None), _among(message.user_id, scope.user_ids)
+            )
+            owned = _among(table.c.user_id, scope.user_ids)
+            named = _among(table.c.record_id, scope.thread_ids)
+            return [sa.or_(owned, table.c.record_id.in_(spoken_in), named, wanted)]
+        threads = sa.select(self.tables.thread.c.record_id).where(*self._chosen(THREAD))
+        in_threads = table.c.thread_id.in_(threads)
+        if kind is SUMMARY:
+            return [in_threads]
+        if kind is IMAGE:
+            wanted = sa.or_(wanted, _among(table.c.message_id, scope.record_ids))
+        return [sa.or_(in_threads, _among(table.c.user_id, scope.user_ids), wanted)]
+
+
+def _among(column: sa.ColumnElement[Any], ids: Collection[str]) -> ColumnElement[bool]:
+    # Databases limit the length of an IN list.
+    return sa.or_(*(column.in_(part) for part in in_lists(list(ids)))) if ids else sa.false()
