@@ -294,11 +294,6 @@ INDEXES: frozenset[Index] = frozenset(
         Index("memory_link_target_i", "memory_link", ("target_memory_id",)),
     }
 )
-VECTOR_INDEX = (
-    "CREATE VECTOR INDEX record_chunks_embedding_vec_i ON record_chunks (embedding)"
-    " ORGANIZATION INMEMORY NEIGHBOR GRAPH DISTANCE COSINE WITH TARGET ACCURACY 95"
-    " PARAMETERS (type HNSW, neighbors 16, efconstruction 200)"
-)
 # The layout lacks these; ours are additive and carry the name prefix of the SDK-only objects.
 EXTRA_INDEXES: frozenset[tuple[str, tuple[str, ...]]] = frozenset(
     {

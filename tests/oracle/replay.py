@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
-import oracledb
 import sqlalchemy as sa
 from oracledb.errors import _Error as DriverError
 from sqlalchemy.sql.dml import Insert, UpdateBase
@@ -184,16 +183,3 @@ def sqlite_engine(path: str, register: Any) -> sa.Engine:
 def words(sql: str) -> str:
     """Return ``sql`` with single spaces, to compare statements as texts."""
     return re.sub(r"\s+", " ", sql).strip()
-
-
-__all__ = [
-    "Answer",
-    "Identities",
-    "oracledb",
-    "raise_driver",
-    "raise_ora",
-    "replay",
-    "sqlite_copies",
-    "sqlite_engine",
-    "words",
-]
