@@ -14,7 +14,6 @@ COPY sdk ./sdk
 COPY memoryapp ./memoryapp
 COPY templates ./templates
 COPY static ./static
-COPY benchmarks/data ./benchmarks/data
 ENV PATH=/app/.venv/bin:$PATH PYTHONUNBUFFERED=1 HOST=0.0.0.0 PORT=8000 MEMORY_VAR_DIR=/data
 USER memory
 VOLUME /data

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import secrets
+import tempfile
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -21,18 +23,14 @@ def _make_private_folder(path: Path) -> None:
 
 def _kept_secret_key(path: Path) -> str:
     """Read the key, or make it: several processes may start at once, so the first link wins."""
-    draft = path.with_name(f"{path.name}.{os.getpid()}")
     try:
         if not path.exists():
-            descriptor = os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+            descriptor, draft = tempfile.mkstemp(dir=path.parent, prefix="secret_key.")
             with os.fdopen(descriptor, "w") as file:
                 file.write(secrets.token_urlsafe(50))
-            try:
+            with suppress(FileExistsError):
                 os.link(draft, path)
-            except FileExistsError:
-                pass
-            finally:
-                draft.unlink()
+            Path(draft).unlink()
         return path.read_text()
     except OSError as error:
         raise SettingsError(f"MEMORY_VAR_DIR: cannot use {path}: {error.strerror}") from error

@@ -62,8 +62,12 @@ class Supervisor:
             threading.Thread(target=self._relay, args=(name, child), daemon=True).start()
 
     def _relay(self, name: str, child: subprocess.Popen[str]) -> None:
-        for line in child.stdout or ():
-            self._say(f"{name:<6} | {line.rstrip()}")
+        try:
+            for line in child.stdout or ():
+                self._say(f"{name:<6} | {line.rstrip()}")
+        except OSError:
+            # Nobody reads us any more. Children must not wait for ever on a full pipe.
+            self._stop.set()
 
     def _watch(self, is_ready: Callable[[], bool], announce: Callable[[], None]) -> int:
         announced = False

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import stat
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -13,6 +15,7 @@ from memoryapp.environment import (
     database_settings,
     load_environment,
 )
+from memoryapp.settings import _kept_secret_key
 
 
 @pytest.fixture(autouse=True)
@@ -127,3 +130,19 @@ def test_oracle_url_names_service_user_and_pool() -> None:
     assert (database["USER"], database["PASSWORD"]) == ("scott", "t@ger")
     assert database["OPTIONS"] == {"pool": {"min": 1, "max": 20}}
     assert database["CONN_MAX_AGE"] == 0
+
+
+def test_processes_that_start_at_once_agree_on_one_private_secret_key(tmp_path: Path) -> None:
+    path = tmp_path / "secret_key"
+    with ThreadPoolExecutor(8) as pool:
+        keys = set(pool.map(lambda _: _kept_secret_key(path), range(32)))
+    assert len(keys) == 1
+    assert len(keys.pop()) > 50
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_secret_key_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    (tmp_path / "secret_key").mkdir()
+    with pytest.raises(SettingsError, match=r"^MEMORY_VAR_DIR: cannot use .*secret_key"):
+        _kept_secret_key(tmp_path / "secret_key")

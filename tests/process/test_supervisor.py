@@ -76,3 +76,12 @@ def test_output_that_is_no_utf8_is_shown_and_ends_nothing() -> None:
         supervisor.communicate(timeout=10)
     assert "odd    | na\ufffdve\n" in lines
     assert supervisor.returncode == 0
+
+
+def test_output_that_nobody_reads_ends_everything() -> None:
+    code = "import itertools\nfor n in itertools.count(): print(n, flush=True)"
+    with start({"talker": code}) as supervisor:
+        assert supervisor.stdout is not None
+        assert supervisor.stdout.readline()
+        supervisor.stdout.close()
+        supervisor.wait(10)
