@@ -85,7 +85,9 @@ class NewMessageForm(PageForm):
         widget=forms.TextInput(attrs={"list": "roles", "autocomplete": "off"}),
     )
     content = LongTextField(
-        label="Message", max_length=100_000, widget=forms.Textarea(attrs={"class": "short"})
+        label="Message",
+        max_length=100_000,
+        widget=forms.Textarea(attrs={"class": "short", "data-next": ""}),
     )
 
 

@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 
 from memoryapp.access import Access
 from memoryapp.models import AuditEntry, Person
-from memoryapp.services import memories
+from memoryapp.services import memories, messages, threads
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -40,6 +40,14 @@ def test_the_list_follows_what_is_typed_and_keeps_the_caret(
     field.fill("")
     expect(page.locator(".row")).to_have_count(3)
     assert page.url.endswith("/memories/")
+    field.press_sequentially("ada", delay=20)
+    expect(page.locator(".row")).to_have_count(2)
+    page.get_by_role("link", name="Clear filters").click()
+    expect(page.locator(".row")).to_have_count(3)
+    expect(field).to_have_value("")
+    page.go_back()
+    expect(page.locator(".row")).to_have_count(2)
+    expect(field).to_have_value("ada")
 
 
 def test_a_choice_filters_at_once_and_is_kept_with_the_drawer_shut(
@@ -72,10 +80,37 @@ def test_focus_goes_into_the_drawer_and_back_to_its_row(
     row = page.get_by_role("link", name="Ada cooks soup")
     row.focus()
     page.keyboard.press("Enter")
-    expect(page.locator("#drawer h2")).to_be_focused()
+    expect(page.locator("#drawer-title")).to_be_focused()
+    page.get_by_role("button", name="Invalidate").click()
+    expect(page.get_by_role("button", name="Validate")).to_be_visible()
+    expect(page.locator("#drawer-title")).to_be_focused()
+    page.get_by_role("button", name="Validate").click()
+    expect(page.get_by_role("button", name="Invalidate")).to_be_visible()
     page.keyboard.press("Escape")
     expect(page.locator("#drawer")).to_have_count(0)
     expect(row).to_be_focused()
+
+
+def test_the_list_stays_where_it_was_scrolled_to_and_a_new_page_starts_at_its_top(
+    open_page: OpenPage, person: Person
+) -> None:
+    for number in range(70):
+        memories.add(OPERATOR, content=f"memory {number:02}", user_id="ada")
+    page = open_page("/memories/", person)
+    row = page.get_by_role("link", name="memory 30")
+    row.scroll_into_view_if_needed()
+    scrolled = page.evaluate("scrollY")
+    assert scrolled > 500
+    row.click()
+    expect(page.locator("#drawer-title")).to_be_focused()
+    assert page.evaluate("scrollY") == scrolled
+    page.keyboard.press("Escape")
+    expect(row).to_be_focused()
+    assert page.evaluate("scrollY") == scrolled
+    page.get_by_role("link", name="Older").click()
+    expect(page.get_by_role("link", name="memory 00")).to_be_visible()
+    expect(page.get_by_role("heading", level=1)).to_be_focused()
+    assert page.evaluate("scrollY") == 0
 
 
 def test_focus_goes_to_the_heading_of_a_new_page(
@@ -85,6 +120,23 @@ def test_focus_goes_to_the_heading_of_a_new_page(
     page.get_by_role("link", name="Threads", exact=True).click()
     expect(page.get_by_role("heading", level=1, name="Threads")).to_be_focused()
     assert page.title() == "Threads · Memory inspector"
+
+
+def test_after_a_message_the_next_one_can_be_typed_at_once(
+    open_page: OpenPage, person: Person
+) -> None:
+    threads.create(OPERATOR, thread_id="t-1", user_id="ada", agent_id="travel")
+    told = [{"role": "user", "content": f"message {n:03}"} for n in range(40)]
+    messages.add(OPERATOR, "t-1", told)
+    page = open_page("/threads/t-1/", person)
+    field = page.get_by_label("Message", exact=True)
+    for text in ("one more", "and one more"):
+        field.fill(text)
+        page.get_by_role("button", name="Add message").click()
+        expect(page.locator(".msg").last).to_contain_text(text)
+        expect(field).to_be_focused()
+        expect(field).to_be_in_viewport()
+        expect(field).to_have_value("")
 
 
 def test_focus_goes_to_the_field_that_is_wrong(
@@ -167,9 +219,17 @@ def test_the_menu_of_a_narrow_window_opens_and_leads_on(
     open_page: OpenPage, person: Person, records: None
 ) -> None:
     page = open_page("/memories/", person, viewport={"width": 390, "height": 844})
-    threads = page.get_by_role("link", name="Threads", exact=True)
-    expect(threads).to_be_hidden()
+    link = page.get_by_role("link", name="Threads", exact=True)
+    expect(link).to_be_hidden()
     page.get_by_role("button", name="Open menu").click()
-    threads.click()
+    link.click()
     expect(page.get_by_role("heading", level=1, name="Threads")).to_be_visible()
-    expect(threads).to_be_hidden()
+    expect(link).to_be_hidden()
+
+
+def test_the_admin_site_breaks_no_policy(open_page: OpenPage, records: None) -> None:
+    root = Person.objects.create_superuser("root", password="x")
+    page = open_page("/admin/", root)
+    for name in ("auditentry", "key", "person", "person/add", "revision"):
+        page.goto(f"/admin/memoryapp/{name}/")
+        expect(page.get_by_role("link", name="Memory inspector")).to_be_visible()

@@ -66,20 +66,31 @@
 
   const drawerRecord = () => find("#drawer")?.dataset.record ?? null;
 
+  // What makes an address another page: its path, and where in a list it starts.
+  const place = () => {
+    const query = new URLSearchParams(location.search);
+    return [location.pathname, query.get("before"), query.get("after")].join();
+  };
+
   document.addEventListener("htmx:before:swap", () => {
     opener = document.activeElement?.closest(".row")?.id ?? opener;
-    before = { path: location.pathname, record: drawerRecord() };
+    before = { place: place(), record: drawerRecord() };
   });
 
-  const lead = ({ path, record }) => {
+  const lead = (left) => {
     const active = document.activeElement;
+    const isLost = active === document.body;
+    const isNew = left.place !== place();
+    if (isNew) scrollTo(0, 0);
     const wrong = find("#main [aria-invalid=true]");
-    if (wrong && !active?.closest(".filters")) return wrong.focus();
+    if (wrong && !active.closest(".filters, .line")) return wrong.focus();
     const shown = drawerRecord();
-    if (shown && shown !== record) return find("#drawer h2").focus();
+    if (shown && (shown !== left.record || isLost)) return find("#drawer h2").focus();
     const row = opener && document.getElementById(opener);
-    if (record && !shown && row) return row.querySelector(".txt").focus();
-    if (path !== location.pathname || active === document.body) find("#main h1")?.focus();
+    if (left.record && !shown && row) return row.querySelector(".txt").focus();
+    if (isNew) return find("#main h1")?.focus();
+    // A button that was switched off while sending has lost the focus: stay where the reader is.
+    if (isLost) (find("#main [data-next]") ?? find("#main"))?.focus({ preventScroll: true });
   };
 
   // Earlier messages come with the heading of their last day, which may stand there already.
@@ -91,7 +102,16 @@
     }
   };
 
-  document.addEventListener("htmx:after:swap", () => {
+  // A morph keeps what was typed; a new page shows what its server says, but for the form in use.
+  const showStored = ({ select, target }) => {
+    if (select !== "#shell" && target !== document.body) return;
+    for (const form of document.querySelectorAll("#shell form")) {
+      if (!form.contains(document.activeElement)) form.reset();
+    }
+  };
+
+  document.addEventListener("htmx:after:swap", (event) => {
+    showStored(event.detail.ctx);
     dropRepeatedDays();
     find("#side:popover-open")?.hidePopover();
     if (before) lead(before);
