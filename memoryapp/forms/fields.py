@@ -21,6 +21,10 @@ def style(form: forms.BaseForm) -> None:
             field.widget.attrs["class"] = f"field {given}".strip()
 
 
+#: Filters that are said to be wrong; any other wrong filter counts as not given.
+REFUSABLE = frozenset({"user", "agent", "thread", "metadata"})
+
+
 class PageForm(forms.Form):
     """A form of our pages: no colons after labels, the fields styled alike."""
 

@@ -7,6 +7,7 @@ from typing import Any, Literal, cast
 from django import forms
 
 from memoryapp.forms.fields import (
+    REFUSABLE,
     DayField,
     IdField,
     LiveIdField,
@@ -26,7 +27,7 @@ STATUS_CHOICES = [("valid", "Valid"), ("invalid", "Invalid"), ("all", "All")]
 
 
 class MemoryFilterForm(PageForm):
-    """The filters of the list. An unknown value counts as not given; bad metadata is said."""
+    """The filters of the list. An unknown type, status or day counts as not given."""
 
     user = LiveIdField(label="User", placeholder="Any user", attrs={"data-find": ""})
     type = PickField(label="Type", choices=[("", "All types"), *TYPE_CHOICES])
@@ -46,6 +47,11 @@ class MemoryFilterForm(PageForm):
     def shows_all(self) -> bool:
         """Whether valid and invalid memories stand side by side."""
         return self.status_value == "all"
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether a filter is one that no record could have, so that nothing can be listed."""
+        return not REFUSABLE.isdisjoint(self.errors)
 
     @property
     def is_narrowed(self) -> bool:

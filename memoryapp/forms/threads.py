@@ -7,6 +7,7 @@ from typing import Any
 from django import forms
 
 from memoryapp.forms.fields import (
+    REFUSABLE,
     DayField,
     IdField,
     LiveIdField,
@@ -23,13 +24,18 @@ REASON = "Kept in the audit log."
 
 
 class ThreadFilterForm(PageForm):
-    """The filters of the list. An unknown value counts as not given; bad metadata is said."""
+    """The filters of the list. An unknown type, status or day counts as not given."""
 
     user = LiveIdField(label="User", placeholder="Any user", attrs={"data-find": ""})
     agent = LiveIdField(label="Agent", placeholder="Any agent")
     since = DayField(label="From")
     until = DayField(label="To")
     metadata = MetadataFilterField(label="Metadata")
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether a filter is one that no record could have, so that nothing can be listed."""
+        return not REFUSABLE.isdisjoint(self.errors)
 
     @property
     def is_narrowed(self) -> bool:

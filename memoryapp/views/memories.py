@@ -42,8 +42,8 @@ def memory_list(request: PageRequest) -> HttpResponse:
 
 
 def _page(request: PageRequest, form: MemoryFilterForm) -> memories.MemoryPage | None:
-    """Return the page, or None when the metadata filter is refused."""
-    if "metadata" in form.errors:
+    """Return the page, or None when a filter is refused."""
+    if form.is_refused:
         return None
     try:
         return memories.list_page(request.access, form.filters(), **cursors("memory", request.GET))

@@ -38,8 +38,8 @@ def thread_list(request: PageRequest) -> HttpResponse:
 
 
 def _page(request: PageRequest, form: ThreadFilterForm) -> threads.ThreadPage | None:
-    """Return the page, or None when the metadata filter is refused."""
-    if "metadata" in form.errors:
+    """Return the page, or None when a filter is refused."""
+    if form.is_refused:
         return None
     try:
         return threads.list_page(request.access, form.filters(), **cursors("thread", request.GET))

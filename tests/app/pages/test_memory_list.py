@@ -67,11 +67,21 @@ def test_days_are_those_of_the_person(make_client: Callable[..., Client], severa
     assert shown(berlin, since="2026-01-11", until="2026-01-11") == ["three", "one"]
 
 
-@pytest.mark.parametrize("metadata", ["{", "[1]", '"x"', '{"a": {"$above": 3}}', '{"a": NaN}'])
-def test_a_metadata_filter_that_cannot_be_used_is_said(
-    client: Client, several: None, metadata: str
+@pytest.mark.parametrize(
+    "query",
+    [
+        *(
+            {"metadata": wrong}
+            for wrong in ("{", "[1]", '"x"', '{"a": {"$above": 3}}', '{"a": NaN}')
+        ),
+        *({name: "空" * 43} for name in ("user", "agent", "thread")),
+        {"user": "a\x00b"},
+    ],
+)
+def test_a_filter_that_cannot_be_used_is_said(
+    client: Client, several: None, query: dict[str, str]
 ) -> None:
-    response = client.get("/memories/", {"metadata": metadata})
+    response = client.get("/memories/", query)
     assert response.status_code == 422
     assert 'aria-invalid="true"' in text_of(response)
     assert "One" not in text_of(response)

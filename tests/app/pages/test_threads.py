@@ -41,7 +41,8 @@ def test_the_filters(client: Client) -> None:
     assert ids_of(client, metadata='{"topic": "food"}') == ["t-1"]
     assert ids_of(client, until="2001-01-01") == []
     assert ids_of(client, since="nonsense", before="nonsense") == ["t-2", "t-1"]
-    assert client.get("/threads/", {"metadata": "{"}).status_code == 422
+    for wrong in ({"metadata": "{"}, {"user": "x" * 129}, {"agent": "a\x00"}):
+        assert client.get("/threads/", wrong).status_code == 422
 
 
 def test_pages_of_threads_walk_down(client: Client) -> None:
