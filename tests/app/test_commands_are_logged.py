@@ -1,0 +1,64 @@
+"""Every command that changes something says so in the audit log; the others change nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from django.core.management import call_command, get_commands
+
+from memoryapp.memory import client
+from memoryapp.models import AuditEntry
+from oracleagentmemory.apis.ttl import TimeToLiveAnchor
+
+pytestmark = pytest.mark.django_db
+
+
+def run(*arguments: object) -> None:
+    call_command(*map(str, arguments), stdout=StringIO(), stderr=StringIO())
+
+
+def purge(folder: Path) -> None:
+    client().add_memory(
+        "gone",
+        user_id="ada",
+        timestamp="2020-01-01T00:00:00Z",
+        ttl_days=1,
+        ttl_anchor=TimeToLiveAnchor.TIMESTAMP,
+    )
+    run("memory_purge")
+
+
+def import_one(folder: Path) -> None:
+    file = folder / "messages.jsonl"
+    file.write_text(
+        '{"thread_id": "t", "user_id": "u", "agent_id": "a", "role": "r", "content": "x"}\n'
+    )
+    run("memory_import", file, "--format", "messages")
+
+
+#: What each command does that must be logged, and what the newest entry then says.
+CHANGES: dict[str, tuple[Callable[[Path], None], str]] = {
+    "memory_demo": (lambda _: run("memory_demo"), "command:memory_demo"),
+    "memory_import": (import_one, "command:memory_import"),
+    "memory_key": (lambda _: run("memory_key", "create", "test"), "command:memory_key"),
+    "memory_purge": (purge, "command:memory_purge"),
+}
+#: The two that start the product: tests/process runs them, and memory_prepare calls the others.
+STARTS = {"memory_prepare", "memory_run"}
+
+
+def test_every_command_is_known() -> None:
+    own = {name for name, app in get_commands().items() if app == "memoryapp"}
+    assert own == CHANGES.keys() | STARTS
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_a_command_that_changes_something_is_the_actor_of_an_entry(
+    name: str, tmp_path: Path
+) -> None:
+    change, actor = CHANGES[name]
+    change(tmp_path)
+    assert AuditEntry.objects.latest("id").actor == actor
