@@ -69,10 +69,15 @@ class DumpReads:
 
     def _rows(self, connection: sa.Connection) -> Iterator[bytes]:
         for kind in DUMPED_KINDS:
-            with connection.execute(self._select_records(kind)) as records:
+            statement = self._select_records(kind)
+            if statement is None:
+                continue
+            with connection.execute(statement) as records:
                 for portion in records.partitions(GROUP):
                     yield from self._portion(connection, kind, portion)
-        yield from self._plain(connection, RELATION, self._select_relations())
+        relations = self._select_relations()
+        if relations is not None:
+            yield from self._plain(connection, RELATION, relations)
         if self.scope is None and self.has_extras:
             yield from self._plain(connection, CHANGE, self._select_changes())
 
@@ -143,12 +148,17 @@ class DumpReads:
 
     # -- statements -----------------------------------------------------------------------------
 
-    def _select_records(self, kind: Kind) -> sa.Select[Any]:
+    def _select_records(self, kind: Kind) -> sa.Select[Any] | None:
+        """Select a kind's records in their order; None when the scope holds none."""
         table = kind.table(self.tables)
         order = [table.c[kind.order]]
         if kind.order != "order_seq":
             order.append(table.c[kind.key])
-        return sa.select(table).where(*self._chosen(kind)).order_by(*order)
+        statement = sa.select(table).order_by(*order)
+        if self.scope is None:
+            return statement
+        chosen = self._chosen(kind)
+        return statement.where(sa.or_(*chosen)) if chosen else None
 
     def _select_chunks(self) -> sa.Select[Any]:
         chunks, tokens = self.tables.record_chunks, self.extras.chunk_token
@@ -164,14 +174,18 @@ class DumpReads:
             statement = sa.select(chunks, tokens.c.token_ids).select_from(with_tokens)
         return statement.where(*among).order_by(chunks.c.chunk_seq, chunks.c.chunk_id)
 
-    def _select_relations(self) -> sa.Select[Any]:
-        link = self.tables.memory_link
-        order = (link.c.created_at, link.c.relation_id)
+    def _select_relations(self) -> sa.Select[Any] | None:
+        """Select the relations of the dumped memories, whichever end those are."""
+        link, memory = self.tables.memory_link, self.tables.memory
+        statement = sa.select(link).order_by(link.c.created_at, link.c.relation_id)
         if self.scope is None:
-            return sa.select(link).order_by(*order)
-        ids = sa.select(self.tables.memory.c.record_id).where(*self._chosen(MEMORY))
+            return statement
+        chosen = self._chosen(MEMORY)
+        if not chosen:
+            return None
+        ids = sa.select(memory.c.record_id).where(sa.or_(*chosen))
         ends = (link.c.source_memory_id.in_(ids), link.c.target_memory_id.in_(ids))
-        return sa.select(link).where(sa.or_(*ends)).order_by(*order)
+        return statement.where(sa.or_(*ends))
 
     def _select_changes(self) -> sa.Select[Any]:
         change = self.extras.change
@@ -179,31 +193,40 @@ class DumpReads:
         return sa.select(change).where(mine).order_by(change.c.change_id)
 
     def _chosen(self, kind: Kind) -> list[ColumnElement[bool]]:
-        """Return the condition on a kind's table: none for the whole store."""
-        if self.scope is None:
-            return []
+        """Return the conditions on a kind's table of which one must hold (none: no record)."""
+        assert self.scope is not None  # noqa: S101 - a whole store has no condition
         scope, table = self.scope, kind.table(self.tables)
         wanted = _among(table.c[kind.key], scope.record_ids)
         if kind is PROFILE:
-            users = _among(table.c.actor_id, scope.user_ids)
-            return [sa.or_(sa.and_(table.c.actor_type == "user", users), wanted)]
+            of_users = _among(table.c.actor_id, scope.user_ids)
+            return [*wanted, *(sa.and_(table.c.actor_type == "user", one) for one in of_users)]
         if kind is THREAD:
-            message = self.tables.message.c
-            spoken_in = sa.select(message.thread_id).where(
-                message.thread_id.is_not(None), _among(message.user_id, scope.user_ids)
-            )
-            owned = _among(table.c.user_id, scope.user_ids)
             named = _among(table.c.record_id, scope.thread_ids)
-            return [sa.or_(owned, table.c.record_id.in_(spoken_in), named, wanted)]
-        threads = sa.select(self.tables.thread.c.record_id).where(*self._chosen(THREAD))
-        in_threads = table.c.thread_id.in_(threads)
+            owned = _among(table.c.user_id, scope.user_ids)
+            return [*wanted, *named, *owned, *self._spoken_in()]
+        threads = self._chosen(THREAD)
+        in_threads: list[ColumnElement[bool]] = [
+            table.c.thread_id.in_(sa.select(self.tables.thread.c.record_id).where(sa.or_(*threads)))
+            for _ in threads[:1]
+        ]
         if kind is SUMMARY:
-            return [in_threads]
+            return in_threads
         if kind is IMAGE:
-            wanted = sa.or_(wanted, _among(table.c.message_id, scope.record_ids))
-        return [sa.or_(in_threads, _among(table.c.user_id, scope.user_ids), wanted)]
+            wanted += _among(table.c.message_id, scope.record_ids)
+        return [*in_threads, *_among(table.c.user_id, scope.user_ids), *wanted]
+
+    def _spoken_in(self) -> list[ColumnElement[bool]]:
+        """Threads that hold a message of one of the users."""
+        assert self.scope is not None  # noqa: S101 - as above
+        message, thread = self.tables.message.c, self.tables.thread.c
+        return [
+            thread.record_id.in_(
+                sa.select(message.thread_id).where(message.thread_id.is_not(None), by_user)
+            )
+            for by_user in _among(message.user_id, self.scope.user_ids)
+        ]
 
 
-def _among(column: sa.ColumnElement[Any], ids: Collection[str]) -> ColumnElement[bool]:
+def _among(column: sa.ColumnElement[Any], ids: Collection[str]) -> list[ColumnElement[bool]]:
     # Databases limit the length of an IN list.
-    return sa.or_(*(column.in_(part) for part in in_lists(list(ids)))) if ids else sa.false()
+    return [column.in_(part) for part in in_lists(list(ids))]

@@ -49,10 +49,10 @@ def check_agreement(store: SQLMemoryStore) -> None:
     }
     for key, digest in records.items():
         assert newest[key].fingerprint == digest, f"the newest change of {key} shows another row"
-    _check_chunks(store, records)
+    check_chunks(store, records)
 
 
-def _check_chunks(store: SQLMemoryStore, records: dict[tuple[str, str], str]) -> None:
+def check_chunks(store: SQLMemoryStore, records: dict[tuple[str, str], str]) -> None:
     chunks = rows_of(store, store.tables.record_chunks)
     kinds = {record_type: kind.name for kind in KINDS for record_type in kind.types}
     for chunk in chunks:
