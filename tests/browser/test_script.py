@@ -139,6 +139,25 @@ def test_after_a_message_the_next_one_can_be_typed_at_once(
         expect(field).to_have_value("")
 
 
+def test_what_is_read_stays_in_place_when_earlier_messages_are_loaded(
+    open_page: OpenPage, person: Person
+) -> None:
+    threads.create(OPERATOR, thread_id="t-1", user_id="ada", agent_id="travel")
+    told = [{"role": "user", "content": f"message {n:03}"} for n in range(120)]
+    messages.add(OPERATOR, "t-1", told)
+    page = open_page("/threads/t-1/", person)
+    first = page.locator(".msg", has_text="message 070")
+    top = first.bounding_box()["y"]
+    page.get_by_role("link", name="Load earlier messages").click()
+    expect(page.get_by_text("message 020")).to_be_attached()
+    assert abs(first.bounding_box()["y"] - top) < 2
+    expect(page.get_by_role("link", name="Load earlier messages")).to_be_focused()
+    assert page.locator(".talk .day").count() == 1
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("message 000")).to_be_attached()
+    expect(page.get_by_role("link", name="Load earlier messages")).to_have_count(0)
+
+
 def test_focus_goes_to_the_field_that_is_wrong(
     open_page: OpenPage, person: Person, records: None
 ) -> None:

@@ -72,7 +72,20 @@
     return [location.pathname, query.get("before"), query.get("after")].join();
   };
 
-  document.addEventListener("htmx:before:swap", () => {
+  // Messages loaded above push the page down: what was read before stays in its place.
+  let reading = null;
+
+  const holdReading = () => {
+    if (!reading) return;
+    scrollBy(0, reading.message.getBoundingClientRect().top - reading.top);
+    find("#earlier")?.focus({ preventScroll: true });
+    reading = null;
+  };
+
+  document.addEventListener("htmx:before:swap", (event) => {
+    const { target } = event.detail.ctx;
+    const message = target?.id === "earlier" && find(".talk .msg");
+    reading = message ? { message, top: message.getBoundingClientRect().top } : null;
     opener = document.activeElement?.closest(".row")?.id ?? opener;
     before = { place: place(), record: drawerRecord() };
   });
@@ -114,6 +127,7 @@
     showStored(event.detail.ctx);
     dropRepeatedDays();
     find("#side:popover-open")?.hidePopover();
+    holdReading();
     if (before) lead(before);
     before = null;
   });
