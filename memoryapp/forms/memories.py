@@ -87,7 +87,7 @@ class MemoryFilterForm(PageForm):
 class MemoryForm(PageForm):
     """The parts of a memory that can be edited."""
 
-    content = LongTextField(label="Text", max_length=100_000)
+    content = LongTextField(label="Text")
     metadata = MetadataField(label="Metadata", help_text="A JSON object, or empty.")
     timestamp = forms.CharField(
         label="Time of the event",

@@ -10,7 +10,7 @@ from memoryapp.forms.fields import IdField, LongTextField, MetadataField, PageFo
 class ProfileForm(PageForm):
     """What is known of one user or agent."""
 
-    information = LongTextField(label="What is known", max_length=100_000)
+    information = LongTextField(label="What is known")
     metadata = MetadataField(label="Metadata", help_text="A JSON object, or empty.")
     fingerprint = forms.CharField(required=False, widget=forms.HiddenInput)
     reason = forms.CharField(

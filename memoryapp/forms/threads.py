@@ -92,7 +92,6 @@ class NewMessageForm(PageForm):
     )
     content = LongTextField(
         label="Message",
-        max_length=100_000,
         widget=forms.Textarea(attrs={"class": "short", "data-next": ""}),
     )
 
@@ -100,7 +99,7 @@ class NewMessageForm(PageForm):
 class EditMessageForm(PageForm):
     """Text and metadata of a stored message."""
 
-    content = LongTextField(label="Text", required=False, max_length=100_000)
+    content = LongTextField(label="Text", required=False)
     metadata = MetadataField(label="Metadata", help_text="A JSON object, or empty.")
     fingerprint = forms.CharField(widget=forms.HiddenInput)
     reason = forms.CharField(label="Reason", required=False, max_length=500, help_text=REASON)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
+from django.conf import settings
 from django.test import Client
 from django.urls import URLPattern, get_resolver
 from django.urls.resolvers import RoutePattern
@@ -172,3 +174,21 @@ def test_a_persons_stored_zone_that_no_longer_exists_is_the_servers(
     make_client: Callable[..., Client],
 ) -> None:
     assert make_client(time_zone="Old/Name").get("/").status_code == 200
+
+
+def test_every_form_that_changes_something_carries_a_token() -> None:
+    forms = [
+        (file.name, form)
+        for file in Path(settings.BASE_DIR, "templates").rglob("*.html")
+        for form in re.findall(r"<form[^>]*method=\"post\".*?</form>", file.read_text(), re.DOTALL)
+    ]
+    assert len(forms) > 10
+    assert [name for name, form in forms if "{% csrf_token %}" not in form] == []
+
+
+def test_a_form_larger_than_the_server_accepts_is_a_page(client: Client, settings: Any) -> None:
+    settings.DATA_UPLOAD_MAX_MEMORY_SIZE = 1000
+    with nothing_changes():
+        response = client.post("/memories/new/", {"content": "x" * 2000})
+    assert response.status_code == 400
+    assert "larger than it accepts" in text_of(response)
