@@ -197,8 +197,13 @@ def test_another_threads_write_is_found_and_leaves_no_connection(
     assert found(store, "car") == ["m1"]
 
 
-@pytest.mark.parametrize("policy", [SchemaPolicy.CREATE_IF_NECESSARY, SchemaPolicy.CREATE_IF_EMPTY])
-def test_a_schema_is_not_made_inside_a_block(database: Joined, policy: SchemaPolicy) -> None:
+@pytest.mark.parametrize(
+    "policy",
+    [SchemaPolicy.CREATE_IF_NECESSARY, SchemaPolicy.CREATE_IF_EMPTY, SchemaPolicy.RECREATE],
+)
+def test_a_schema_is_neither_made_nor_dropped_inside_a_block(
+    database: Joined, policy: SchemaPolicy
+) -> None:
     before = rows_of(database)
     with transaction.atomic(using=database.alias), pytest.raises(StateError, match="transaction"):
         open_store(database, policy, "inside")

@@ -10,13 +10,25 @@ from pathlib import Path
 
 import oracledb
 import pytest
+from sqlalchemy.schema import CreateIndex, CreateTable
 
 from oracleagentmemory.core import SchemaPolicy
 from oracleagentmemory.errors import DimensionMismatchError, StateError
-from tests.oracle.driver import Connection, Recorder
+from oracleagentmemory.storage.extras import EXTRAS_VERSION, ExtraTables
+from oracleagentmemory.storage.layout import ManagedTables
+from oracleagentmemory.storage.schema_oracle import OracleSchema
+from tests.oracle.ddl import compiled
+from tests.oracle.driver import Connection, Handler, Recorder
 from tests.oracle.replay import Answer, raise_ora
-from tests.oracle.stores import GOLDEN, new_recorder, open_on
-from tests.sdk.search.stores import DIMENSION, WordEmbedder
+from tests.oracle.stores import GOLDEN, _creates, new_recorder, open_on
+from tests.sdk.contract.snapshots import rows_of
+from tests.sdk.search.stores import DIMENSION, ScopedWordEmbedder, WordEmbedder
+
+MANAGED = ManagedTables(dimension=DIMENSION)
+EXTRAS = ExtraTables(MANAGED)
+TABLES = (*MANAGED.record_tables, MANAGED.stores, *EXTRAS.tables)
+EXTRA_NAMES = tuple(table.name for table in EXTRAS.tables)
+NAMES = (*(table.name for table in MANAGED.record_tables), *EXTRA_NAMES)
 
 
 @pytest.fixture
@@ -82,12 +94,11 @@ def test_a_missing_table_is_made_and_the_rest_is_left(recorder: Recorder) -> Non
 
 
 def test_policies_that_forbid_what_is_needed_name_it(recorder: Recorder) -> None:
-    with pytest.raises(StateError, match="no complete memory store"):
+    with pytest.raises(StateError, match="no complete, up-to-date memory store"):
         open_on(recorder, schema_policy=SchemaPolicy.REQUIRE_EXISTING)
     assert made(recorder) == []
     open_on(recorder, embedder=WordEmbedder()).close()
-    with pytest.raises(StateError, match="CREATE_IF_EMPTY"):
-        open_on(recorder, schema_policy=SchemaPolicy.CREATE_IF_EMPTY)
+    open_on(recorder, schema_policy=SchemaPolicy.CREATE_IF_EMPTY).close()
     with pytest.raises(DimensionMismatchError):
         open_on(recorder, vector_dim=DIMENSION + 1)
 
@@ -132,3 +143,129 @@ def test_a_vector_index_without_memory_says_what_to_set(recorder: Recorder) -> N
         open_on(recorder, embedder=WordEmbedder())
     assert isinstance(caught.value.__cause__, Exception)
     assert not isinstance(caught.value, oracledb.Error)
+
+
+# -- dropping, extending and upgrading ----------------------------------------------------------
+
+
+def knows_drops(recorder: Recorder) -> None:
+    """Let the recorder drop what `drop_ddl` names."""
+    recorder.answer("DROP PROPERTY GRAPH IF EXISTS memory_graph")
+    for name in NAMES:
+        recorder.handle(f"DROP TABLE {name} CASCADE CONSTRAINTS PURGE", drops(name))
+
+
+def drops(name: str) -> Handler:
+    def drop(session: Connection, _: object) -> Answer:
+        with session.recorder.sqlite.begin() as connection:
+            connection.exec_driver_sql(f"DROP TABLE {name}")
+        return Answer()
+
+    return drop
+
+
+def ddl(recorder: Recorder) -> list[str]:
+    sent = [" ".join(each.sql.split()) for each in recorder.statements]
+    return [" ".join(sql.split()[:3]) for sql in sent if sql.startswith(("CREATE", "DROP"))]
+
+
+def lose_extras(recorder: Recorder, *names: str) -> None:
+    with recorder.sqlite.begin() as connection:
+        for name in names:
+            connection.exec_driver_sql(f"DROP TABLE {name}")
+        forget = "UPDATE agent_memory_stores SET store_config = json_remove(store_config, ?)"
+        connection.exec_driver_sql(forget, ("$.attributes",))
+
+
+def test_recreate_drops_children_first_and_makes_the_store_anew(recorder: Recorder) -> None:
+    knows_drops(recorder)
+    first = open_on(recorder, embedder=WordEmbedder())
+    first.add(["red car"], "fact", record_ids=["m1"])
+    old = first.incarnation
+    recorder.statements.clear()
+
+    store = open_on(recorder, embedder=WordEmbedder(), schema_policy=SchemaPolicy.RECREATE)
+    sent = ddl(recorder)
+    assert sent[0] == "DROP PROPERTY GRAPH"
+    dropped = [text.split()[2] for text in sent if text.startswith("DROP TABLE")]
+    assert set(dropped) == set(NAMES)
+    for child, parent in [("document", "message"), ("memory_link", "memory"), ("memory", "thread")]:
+        assert dropped.index(child) < dropped.index(parent)
+    last_drop = max(at for at, text in enumerate(sent) if text.startswith("DROP"))
+    assert not any(text.startswith("CREATE") for text in sent[:last_drop])
+    assert "agent_memory_stores" not in dropped
+    assert tables(recorder) == [
+        table.name for table in [*store.tables.record_tables, *store.extras.tables]
+    ]
+    assert store.list("fact") == []
+    assert store.incarnation != old
+    assert first.incarnation == store.incarnation, "an open handle sees the new store"
+
+
+def test_recreate_that_was_cut_off_is_refused_by_others_and_can_be_repeated(
+    recorder: Recorder,
+) -> None:
+    knows_drops(recorder)
+    open_on(recorder, embedder=WordEmbedder()).close()
+
+    def fails(session: Connection, binds: object) -> Answer:
+        raise_ora(1031, "insufficient privileges")
+
+    recorder.handle("DROP TABLE memory CASCADE CONSTRAINTS PURGE", fails)
+    with pytest.raises(StateError, match="ORA-01031"):
+        open_on(recorder, embedder=WordEmbedder(), schema_policy=SchemaPolicy.RECREATE)
+    with pytest.raises(StateError, match=r"DROPPING.*RECREATE"):
+        open_on(recorder, embedder=WordEmbedder())
+    knows_drops(recorder)
+    store = open_on(recorder, embedder=WordEmbedder(), schema_policy=SchemaPolicy.RECREATE)
+    assert store.current_config().lifecycle_state == "CREATED"
+
+
+def test_a_store_of_the_reference_is_extended_and_filled(recorder: Recorder) -> None:
+    embedder = ScopedWordEmbedder()
+    before = open_on(recorder, embedder=embedder)
+    before.add(["red car", "blue boat"], "fact", record_ids=["m1", "m2"], user_ids="ann")
+    lose_extras(recorder, *EXTRA_NAMES)
+    before.close()
+
+    policy = SchemaPolicy.REQUIRE_EXISTING
+    store = open_on(recorder, embedder=embedder, schema_policy=policy)
+    assert not store.has_extras
+    recorder.statements.clear()
+    assert store.extend() == tuple(f"table {name}" for name in EXTRA_NAMES)
+    assert tables(recorder) == list(EXTRA_NAMES)
+    assert store.current_config().extras_version == EXTRAS_VERSION
+    assert {row.record_id for row in rows_of(store, store.extras.record_state)} == {"m1", "m2"}
+    assert len(rows_of(store, store.extras.chunk_token)) == 2
+    assert store.extend() == ()
+    again = open_on(recorder, embedder=embedder, schema_policy=policy)
+    assert again.has_extras
+    assert again.update("fact", "m1", content="green tree") == 1
+
+
+def test_an_older_layout_is_named_and_then_upgraded(recorder: Recorder) -> None:
+    open_on(recorder, embedder=WordEmbedder()).close()
+    lose_extras(recorder, "x_new_vector")
+    with pytest.raises(StateError, match="from layout 1 to 2"):
+        open_on(recorder, schema_policy=SchemaPolicy.REQUIRE_EXISTING)
+    (table,) = [one for one in TABLES if one.name == "x_new_vector"]
+    text = compiled(CreateTable(table)).replace("TABLE", "TABLE IF NOT EXISTS", 1)
+    recorder.handle(text, _creates(table))
+    store = open_on(recorder, embedder=WordEmbedder())
+    assert store.repairs == ("upgraded to layout 2: a table for the vectors of a re-embedding",)
+    assert store.current_config().extras_version == 2
+
+
+def test_two_processes_that_make_a_store_at_once_make_one(recorder: Recorder) -> None:
+    first = open_on(recorder, embedder=WordEmbedder())
+
+    def exists(session: Connection, binds: object) -> Answer:
+        raise_ora(955, "name is already used by an existing object")
+
+    # The second looked before the first had begun.
+    for table in TABLES:
+        recorder.handle(compiled(CreateTable(table)), exists)
+        for index in table.indexes:
+            recorder.handle(compiled(CreateIndex(index)), exists)
+    schema = OracleSchema(first.engine, first.tables, first.extras, first.registry)
+    assert schema._make(None, set(), {}).incarnation == first.incarnation

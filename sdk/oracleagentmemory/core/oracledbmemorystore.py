@@ -21,7 +21,7 @@ from oracleagentmemory.core.sqlmemorystore import (
     check_retention,
     check_search,
 )
-from oracleagentmemory.errors import InvalidInputError, NotYetError
+from oracleagentmemory.errors import InvalidInputError, NotYetError, StateError
 from oracleagentmemory.storage.engine import WriteTransaction
 from oracleagentmemory.storage.kinds import Kind
 from oracleagentmemory.storage.layout import ManagedTables
@@ -50,7 +50,9 @@ class OracleDBMemoryStore(SQLMemoryStore):
         pool: An oracledb pool, or a connection, which is used by one thread at a time; or a
             SQLAlchemy engine that joins a caller's transactions.
         schema_policy: REQUIRE_EXISTING changes nothing; CREATE_IF_NECESSARY makes what is
-            missing; CREATE_IF_EMPTY refuses what exists.
+            missing and upgrades the SDK-only tables; CREATE_IF_EMPTY makes a store where nothing
+            of it is and completes none; RECREATE drops the store with all its records and makes
+            it anew.
         vector_dim: Numbers per vector; measured by the embedder when a store is created.
         table_name_prefix: Deprecated; use `memory_store_id`.
         search_strategy: VECTOR.
@@ -86,7 +88,7 @@ class OracleDBMemoryStore(SQLMemoryStore):
         name, prefix = _names(memory_store_id, table_name_prefix)
         engine = oracle_engine(pool)
         found = read_config(engine, Registry(ManagedTables(prefix), name, OWNER))
-        if found is not None:
+        if found is not None and policy is not SchemaPolicy.RECREATE:
             if dimension is not None:
                 found.check_vectors(dimension, None)
             dimension = found.dimension
@@ -96,10 +98,11 @@ class OracleDBMemoryStore(SQLMemoryStore):
         self._open_parts(engine, tables, embedder)
         self.registry = Registry(tables, name, OWNER)
         saved = new_config(dimension=dimension, embedder_id=self.embedder_id, retention=retention)
-        schema = OracleSchema(engine, tables, self.extras, self.registry)
+        self._schema = schema = OracleSchema(engine, tables, self.extras, self.registry)
         config = schema.open(policy, found, saved)
         self.has_extras = schema.has_extras
-        self._open_config(self._open_retention(config, memory_retention_config, policy))
+        self.config = self._open_retention(config, memory_retention_config, policy)
+        self.repairs = tuple(schema.repairs)
         self._insert_chunk = sa.insert(tables.record_chunks).returning(
             tables.record_chunks.c.chunk_id, sort_by_parameter_order=True
         )
@@ -107,6 +110,17 @@ class OracleDBMemoryStore(SQLMemoryStore):
     def file_bytes(self) -> int | None:
         """Return None: an Oracle store is no file."""
         return None
+
+    def _make_extras(self) -> list[str]:
+        return self._schema.make_extras(self.current_config())
+
+    def _check_new_dimension(self, dimension: int) -> None:
+        if dimension != self.current_config().dimension:
+            raise StateError(
+                "the vector column of an Oracle store has a fixed dimension, and the embedder "
+                f"makes {dimension} numbers: make a store with another memory_store_id and copy "
+                "the records by dump and restore"
+            )
 
     def _reserve(self, transaction: WriteTransaction, count: int) -> None:
         """Do nothing: identity columns number their rows."""

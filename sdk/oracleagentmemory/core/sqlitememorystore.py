@@ -54,8 +54,10 @@ class SQLiteMemoryStore(SQLMemoryStore):
         engine: Instead of a path, a SQLAlchemy engine that joins a caller's transactions.
         embedder: Turns texts into vectors. Without one, records are stored and listed, and only
             explicit vectors are stored and searched.
-        schema_policy: CREATE_IF_NECESSARY makes what is missing, CREATE_IF_EMPTY refuses what
-            exists, REQUIRE_EXISTING changes nothing.
+        schema_policy: CREATE_IF_NECESSARY makes what is missing and upgrades an older store (see
+            `repairs`), CREATE_IF_EMPTY makes a store where nothing of it is and completes none,
+            REQUIRE_EXISTING changes nothing, RECREATE drops the store with all its records and
+            makes it anew.
         vector_dim: Numbers per vector of a new store; else the first vector decides.
         memory_store_id: Name of one of several stores in a file: a letter, then at most 15
             letters, digits or underscores; case does not count.
@@ -68,6 +70,8 @@ class SQLiteMemoryStore(SQLMemoryStore):
         StateError: If the schema policy forbids what would be needed.
         DimensionMismatchError: If the store has another dimension than `vector_dim`.
     """
+
+    keeps_texts = True
 
     def __init__(
         self,
@@ -104,7 +108,10 @@ class SQLiteMemoryStore(SQLMemoryStore):
             config = schema.open(policy, saved)
             if dimension is not None:
                 config.check_vectors(dimension, None)
-            self._open_config(self._open_retention(config, memory_retention_config, policy))
+            self.config = self._open_retention(config, memory_retention_config, policy)
+            self.repairs = tuple(schema.repairs)
+            if self.repairs and policy is SchemaPolicy.CREATE_IF_NECESSARY:
+                self.fill_extras()
         except BaseException:
             self.close()
             raise
@@ -128,6 +135,9 @@ class SQLiteMemoryStore(SQLMemoryStore):
         log = f"{path}-wal"
         has_log = bool(path) and os.path.exists(log)  # noqa: PTH110 - may race with a checkpoint
         return int(pages) * int(size) + (os.path.getsize(log) if has_log else 0)  # noqa: PTH202
+
+    def _make_extras(self) -> list[str]:
+        return []  # a SQLite store that is open has them all
 
     def _reserve(self, transaction: WriteTransaction, count: int) -> None:
         taken = transaction.execute(self.statements.take_numbers, {"count": count})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from oracleagentmemory._notset import _NotSetMarker
@@ -24,17 +25,17 @@ class SQLMemoryStore(SQLStoreMethods, OracleMemoryStore):
         """Return the row with the retention rules asked for, saved when that is allowed."""
         if isinstance(asked, _NotSetMarker) or Retention.of_config(asked) == config.retention:
             return config
-        if policy is SchemaPolicy.REQUIRE_EXISTING:
+        if policy is not SchemaPolicy.CREATE_IF_NECESSARY:
             raise InvalidInputError(
                 "the store has another memory_retention_config, which schema_policy="
-                "REQUIRE_EXISTING does not change; omit it to keep the stored one"
+                f"{policy.name} does not change; omit it to keep the stored one"
             )
         rules = Retention.of_config(asked).to_saved()
         with self.engine.write() as transaction:
             stored = self.registry.read(transaction.connection, locked=True) or config
             saved = {**stored.saved, "memory_retention_config": rules}
             self.registry.save(transaction.connection, saved)
-        return stored.with_saved(saved)
+        return replace(stored, saved=saved)
 
 
 def check_policy(policy: object) -> SchemaPolicy:

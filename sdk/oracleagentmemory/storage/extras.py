@@ -10,8 +10,10 @@ import sqlalchemy as sa
 
 from oracleagentmemory.storage.constructs import created_now
 from oracleagentmemory.storage.layout import ManagedTables
-from oracleagentmemory.storage.types import Blob, Number, Text, UtcTime
+from oracleagentmemory.storage.types import Blob, Number, Text, UtcTime, Vector
 
+#: Number of this module's layout; a change of it needs a step in `upgrades.py`.
+EXTRAS_VERSION = 2
 #: Scope key of records that belong to no user; no user's key can equal it (theirs start with u:).
 UNSCOPED = "-"
 
@@ -31,6 +33,7 @@ class ExtraTables:
         self.record_state = self._record_state()
         self.change = self._change()
         self.chunk_token = self._chunk_token()
+        self.new_vector = self._new_vector()
         self.source = self._source()
         self.text = self._text()
         self._index_managed(managed)
@@ -38,7 +41,7 @@ class ExtraTables:
     @property
     def tables(self) -> tuple[sa.Table, ...]:
         """The tables that exist on both databases."""
-        return (self.record_state, self.change, self.chunk_token, self.source)
+        return (self.record_state, self.change, self.chunk_token, self.new_vector, self.source)
 
     def _table(self, name: str, *parts: sa.schema.SchemaItem) -> sa.Table:
         return sa.Table(self.prefix + name, self.metadata, *parts, implicit_returning=False)
@@ -84,6 +87,15 @@ class ExtraTables:
             "chunk_token",
             sa.Column("chunk_id", Number(), primary_key=True, autoincrement=False),
             sa.Column("token_ids", Blob(), nullable=False),
+        )
+
+    def _new_vector(self) -> sa.Table:
+        """What a re-embedding has made so far; empty when none is under way."""
+        return self._table(
+            "new_vector",
+            sa.Column("chunk_id", Number(), primary_key=True, autoincrement=False),
+            sa.Column("embedding", Vector(), nullable=False),
+            sa.Column("token_ids", Blob()),
         )
 
     def _source(self) -> sa.Table:

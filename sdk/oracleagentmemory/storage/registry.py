@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+import uuid
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import sqlalchemy as sa
@@ -13,14 +14,20 @@ from oracleagentmemory.errors import (
     DimensionMismatchError,
     EmbedderMismatchError,
     InvalidInputError,
+    RetryableError,
+    StateError,
 )
 from oracleagentmemory.storage.constructs import utc_now
+from oracleagentmemory.storage.extras import EXTRAS_VERSION
 from oracleagentmemory.storage.layout import SCHEMA_VERSION, ManagedTables
 from oracleagentmemory.storage.retention import Retention
 
 UNPREFIXED_NAME = "__UNPREFIXED_DEFAULT__"
 _STORE_ID = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,15}")
 REEMBED_COMMAND = "manage.py memory_reembed"
+#: Our part of the row's JSON is below its optional application key `attributes`.
+_VERSION = "sdk_tables_version"
+_REEMBEDDING = "reembedding"
 
 
 def check_store_id(memory_store_id: str | None) -> str | None:
@@ -63,6 +70,23 @@ def table_prefix(memory_store_id: str | None) -> str:
 
 
 @dataclass(frozen=True)
+class Reembedding:
+    """A re-embedding that has begun and is not finished.
+
+    Attributes:
+        run: Names the process at work; another one that goes on with it takes another name.
+        embedder_id: The new embedder, None when it has no name.
+        dimension: Numbers per new vector.
+        started_at: ISO-8601.
+    """
+
+    run: str
+    embedder_id: str | None
+    dimension: int
+    started_at: str
+
+
+@dataclass(frozen=True)
 class StoreConfig:
     """A registry row.
 
@@ -97,16 +121,99 @@ class StoreConfig:
     def indexing_mode(self) -> str:
         return str(self.saved.get("record_chunks_indexing_mode", "vector"))
 
+    @property
+    def extras_version(self) -> int | None:
+        """The layout of the SDK-only tables; None when the row does not say."""
+        version: int | None = self._attributes.get(_VERSION)
+        return version
+
+    @property
+    def reembedding(self) -> Reembedding | None:
+        """The re-embedding under way; writes are refused while there is one."""
+        noted = self._attributes.get(_REEMBEDDING)
+        return None if noted is None else Reembedding(**noted)
+
+    @property
+    def _attributes(self) -> Mapping[str, Any]:
+        return self.saved.get("attributes") or {}
+
     def with_vectors(self, dimension: int, embedder_id: str | None) -> StoreConfig:
         """Return the row as it is once vectors of a dimension and embedder are stored."""
         saved = {**self.saved, "embedding_dimension": dimension}
-        if embedder_id is not None:
-            saved["embedding"] = {**(saved.get("embedding") or {}), "embedder_id": embedder_id}
+        embedding = {**(saved.pop("embedding", None) or {}), "embedder_id": embedder_id}
+        if embedder_id is None:
+            del embedding["embedder_id"]
+        if embedding:
+            saved["embedding"] = embedding
         return replace(self, saved=saved)
+
+    def with_extras_version(self, version: int) -> StoreConfig:
+        """Return the row with a layout of the SDK-only tables."""
+        return self._with_attribute(_VERSION, version)
+
+    def with_reembedding(self, reembedding: Reembedding | None) -> StoreConfig:
+        """Return the row with a re-embedding begun, or with none under way."""
+        noted = None if reembedding is None else asdict(reembedding)
+        state = "CREATED" if reembedding is None else "UPGRADING"
+        return replace(self._with_attribute(_REEMBEDDING, noted), lifecycle_state=state)
+
+    def _with_attribute(self, name: str, value: Any) -> StoreConfig:
+        attributes = {**self._attributes, name: value}
+        if value is None:
+            del attributes[name]
+        saved = {key: one for key, one in self.saved.items() if key != "attributes"}
+        return replace(self, saved={**saved, "attributes": attributes} if attributes else saved)
 
     def with_saved(self, saved: Mapping[str, Any]) -> StoreConfig:
         """Return the row with another stored JSON."""
         return replace(self, saved=saved)
+
+    def check_state(self) -> None:
+        """Refuse a store that this version cannot work on, whatever the schema policy.
+
+        Raises:
+            StateError: If a newer version made or upgraded it, an older one did that the
+                reference has to upgrade, or its making was never finished.
+        """
+        if _number(self.schema_version) > int(SCHEMA_VERSION):
+            self._refuse_newer("schema version", self.schema_version, SCHEMA_VERSION)
+        if (self.extras_version or 0) > EXTRAS_VERSION:
+            self._refuse_newer("SDK-only tables of layout", self.extras_version, EXTRAS_VERSION)
+        if self.schema_version != SCHEMA_VERSION:
+            raise StateError(
+                f"the store has schema version {self.schema_version}, and this version of the "
+                f"SDK knows {SCHEMA_VERSION}; upgrade it first with the reference's own command, "
+                "oam upgrade-memory-store"
+            )
+        if self.lifecycle_state != "CREATED" and self.reembedding is None:
+            raise StateError(
+                f"the store is in state {self.lifecycle_state}: what it was about was not "
+                "finished; wait for it, restore a backup, or start anew with "
+                "schema_policy=RECREATE"
+            )
+
+    def _refuse_newer(self, what: str, found: object, known: object) -> None:
+        raise StateError(
+            f"the store has {what} {found} and this version of the SDK knows {known}: it was "
+            "made by a newer version; update the software"
+        )
+
+    def refuse_writes(self) -> None:
+        """Refuse a change while the store is being re-embedded, or is no longer whole.
+
+        Raises:
+            RetryableError: Until the re-embedding is finished or given up.
+            StateError: If the store is in a state that no change may meet.
+        """
+        if self.lifecycle_state == "CREATED":
+            return
+        if self.reembedding is not None:
+            raise RetryableError(
+                "the store is being re-embedded, and changes have to wait (since "
+                f"{self.reembedding.started_at}); searches still answer. Should the command have "
+                f"been interrupted: {REEMBED_COMMAND} goes on with it, --abort gives it up"
+            )
+        self.check_state()
 
     def check_vectors(self, dimension: int, embedder_id: str | None) -> None:
         """Refuse vectors that cannot be compared with the stored ones.
@@ -143,6 +250,7 @@ def new_config(
 ) -> dict[str, Any]:
     """Return the stored JSON of a new store: the six keys that every reader requires, and ours."""
     saved: dict[str, Any] = {
+        "attributes": {_VERSION: EXTRAS_VERSION},
         "description": None,
         "embedding_dimension": dimension,
         "memory_retention_config": retention.to_saved(),
@@ -187,5 +295,25 @@ class Registry:
 
     def save(self, connection: sa.Connection, saved: Mapping[str, Any]) -> None:
         """Replace the stored configuration."""
-        values = {"store_config": dict(saved), "updated_at": utc_now()}
+        self._update(connection, store_config=dict(saved))
+
+    def save_state(self, connection: sa.Connection, config: StoreConfig) -> None:
+        """Replace the stored configuration and the state of the store's life."""
+        state, saved = config.lifecycle_state, dict(config.saved)
+        self._update(connection, lifecycle_state=state, store_config=saved)
+
+    def rename(self, connection: sa.Connection) -> None:
+        """Give the store another random name: whoever cached its vectors reads them anew."""
+        self._update(connection, memory_store_uid=uuid.uuid4().hex)
+
+    def delete(self, connection: sa.Connection) -> None:
+        """Let the registry forget the store."""
+        connection.execute(sa.delete(self.table).where(self._mine))
+
+    def _update(self, connection: sa.Connection, **values: Any) -> None:
+        values["updated_at"] = utc_now()
         connection.execute(sa.update(self.table).where(self._mine).values(values))
+
+
+def _number(version: str) -> int:
+    return int(version) if version.isdecimal() else 0

@@ -6,17 +6,20 @@ write is a short list of literal DDL. DDL commits, so nothing here runs inside a
 
 from __future__ import annotations
 
+import logging
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 from sqlalchemy.schema import CreateIndex, CreateTable
 
-from oracleagentmemory.errors import NotYetError, StateError
+from oracleagentmemory.errors import StateError
 from oracleagentmemory.storage.engine import StoreEngine
-from oracleagentmemory.storage.extras import ExtraTables
-from oracleagentmemory.storage.layout import SCHEMA_VERSION, ManagedTables
+from oracleagentmemory.storage.extras import EXTRAS_VERSION, ExtraTables
+from oracleagentmemory.storage.layout import ManagedTables
 from oracleagentmemory.storage.registry import Registry, StoreConfig
+from oracleagentmemory.storage.upgrades import steps_for, version_of
 
 if TYPE_CHECKING:
     from oracleagentmemory.core.dbschemapolicy import SchemaPolicy
@@ -25,7 +28,10 @@ if TYPE_CHECKING:
 OWNER = sa.func.sys_context("USERENV", "CURRENT_USERID")
 TABLE_NAMES = "SELECT table_name FROM user_tables"
 _RETRIED = ("ORA-00054", "ORA-00060", "ORA-51906")
+#: Another process, or this one before it was interrupted, has made the object.
+_EXISTS = "ORA-00955"
 _ATTEMPTS = 5
+logger = logging.getLogger(__name__)
 _LIFECYCLE = "'supersedes', 'refines', 'duplicates'"
 _MEMORY_TYPES = "'memory', 'guideline', 'fact', 'preference'"
 
@@ -66,6 +72,17 @@ _GRAPH = (
 )
 
 
+def drop_ddl(prefix: str, tables: list[str]) -> list[str]:
+    """Return the DDL that drops a store's graph and those of its tables that exist.
+
+    Indexes and the trigger go with their tables; `tables` come children first.
+    """
+    return [
+        f"DROP PROPERTY GRAPH IF EXISTS {prefix}memory_graph",
+        *(f"DROP TABLE {name} CASCADE CONSTRAINTS PURGE" for name in tables),
+    ]
+
+
 def read_config(engine: StoreEngine, registry: Registry) -> StoreConfig | None:
     """Return a store's registry row; None when it, or the registry table, is missing."""
     with engine.read() as connection:
@@ -74,7 +91,12 @@ def read_config(engine: StoreEngine, registry: Registry) -> StoreConfig | None:
 
 
 class OracleSchema:
-    """The schema of one store in the connected user's Oracle schema."""
+    """The schema of one store in the connected user's Oracle schema.
+
+    Attributes:
+        has_extras: Whether the store has the SDK-only tables, known once it is open.
+        repairs: What opening an existing store made again or upgraded, in words.
+    """
 
     def __init__(
         self, engine: StoreEngine, tables: ManagedTables, extras: ExtraTables, registry: Registry
@@ -83,8 +105,8 @@ class OracleSchema:
         self.tables = tables
         self.extras = extras
         self.registry = registry
-        #: Whether the store has the SDK-only tables, known once it is open.
         self.has_extras = True
+        self.repairs: list[str] = []
 
     def open(
         self, policy: SchemaPolicy, config: StoreConfig | None, new_config: dict[str, Any]
@@ -92,57 +114,135 @@ class OracleSchema:
         """Do what the policy asks and return the store's registry row.
 
         Args:
-            policy: What to check or create.
+            policy: What to check, create or drop.
             config: The row as `read_config` found it.
             new_config: The row's JSON for a store that is created.
 
         Raises:
-            StateError: If the store must exist and does not, or must not and does.
-            NotYetError: If the policy is RECREATE.
+            StateError: If the policy does not allow what would be needed.
         """
-        if policy.value == "recreate":
-            raise NotYetError("schema_policy=RECREATE is not in this version")
         if policy.value == "no_check":
             raise StateError("schema_policy=NO_CHECK needs an end-user security context")
-        with self.engine.read() as connection:
-            existing = _table_names(connection)
-        ours = self._own_tables()
-        missing = [table for table in ours if table.name not in existing]
-        if policy.value == "create_if_empty" and len(missing) < len(ours):
-            raise StateError("the store exists, in whole or in part; the policy is CREATE_IF_EMPTY")
-        if policy.value == "require_existing":
-            # A store of the reference has no SDK-only tables, and this policy adds none.
-            missing = [table for table in missing if table not in self.extras.tables]
-            self.has_extras = all(table.name in existing for table in self.extras.tables)
-        if config is None or missing:
-            config = self._create(policy, config, missing, new_config)
-        return _checked(config)
-
-    def _create(
-        self,
-        policy: SchemaPolicy,
-        config: StoreConfig | None,
-        missing: list[sa.Table],
-        new_config: dict[str, Any],
-    ) -> StoreConfig:
-        if policy.value == "require_existing":
-            names = ", ".join(table.name for table in missing) or "its registry row"
-            raise StateError(
-                f"this schema holds no complete memory store {self.registry.name!r} (missing: "
-                f"{names}); schema_policy=CREATE_IF_NECESSARY makes one"
-            )
-        if self.engine.in_transaction:
-            raise StateError("a store cannot be created inside an open transaction")
-        self._create_tables(missing)
+        if policy.value == "recreate":
+            return self._recreate(config, new_config)
         if config is not None:
-            return config
+            config.check_state()
+        existing = self._existing()
+        lacking = self._lacking(config, existing)
+        self.has_extras = any(table.name in existing for table in self.extras.tables)
+        if policy.value == "create_if_necessary":
+            may_make = True
+        else:
+            ours = [table for table in self._own_tables() if table.name in existing]
+            may_make = policy.value == "create_if_empty" and config is None and not ours
+        if lacking and not may_make:
+            raise StateError(
+                f"this schema holds no complete, up-to-date memory store {self.registry.name!r} "
+                f"(it lacks: {'; '.join(lacking)}); schema_policy=CREATE_IF_NECESSARY makes or "
+                "upgrades it"
+            )
+        if lacking or (may_make and not self.has_extras):
+            config = self._make(config, existing, new_config)
+        assert config is not None  # noqa: S101 - without a row something is lacking
+        return config
+
+    def make_extras(self, config: StoreConfig) -> list[str]:
+        """Make the SDK-only tables that are missing; return what was made."""
+        missing = [one for one in self.extras.tables if one.name not in self._existing()]
+        self._create_tables(missing)
+        if missing and config.extras_version is None:
+            self._save(config.with_extras_version(EXTRAS_VERSION))
+        return [f"table {table.name}" for table in missing]
+
+    def _existing(self) -> set[str]:
+        with self.engine.read() as connection:
+            return _table_names(connection)
+
+    def _lacking(self, config: StoreConfig | None, existing: set[str]) -> list[str]:
+        """Return what keeps the store from being complete, in words.
+
+        A store of the reference has no SDK-only table; one of ours has them all.
+        """
+        found = [] if config is not None else ["its registry row"]
+        wanted = list(self.tables.record_tables)
+        if any(table.name in existing for table in self.extras.tables):
+            wanted += self.extras.tables
+            if config is not None and version_of(config) < EXTRAS_VERSION:
+                found.append(
+                    f"the upgrade of its SDK-only tables from layout {version_of(config)} to "
+                    f"{EXTRAS_VERSION}"
+                )
+        return found + [f"table {table.name}" for table in wanted if table.name not in existing]
+
+    def _make(
+        self, config: StoreConfig | None, existing: set[str], new_config: dict[str, Any]
+    ) -> StoreConfig:
+        self._refuse_in_transaction()
+        if config is not None and self.has_extras:
+            config = self._upgrade(config)
+            existing = self._existing()
+        missing = [table for table in self._own_tables() if table.name not in existing]
+        self._create_tables(missing)
+        if config is None:
+            return self._register(new_config)
+        for table in missing:
+            self._note(f"made again: table {table.name}")
+        if not self.has_extras:
+            config = self._save(config.with_extras_version(EXTRAS_VERSION))
+        self.has_extras = True
+        return config
+
+    def _register(self, new_config: dict[str, Any]) -> StoreConfig:
         for statement in special_ddl(self.tables.prefix, with_embedding=self._with_embedding):
             self._run_ddl(sa.text(statement.replace(":", r"\:")))
+        self.has_extras = True
         with self.engine.write() as transaction:
-            self.registry.insert(transaction.connection, new_config)
-            created = self.registry.read(transaction.connection)
-        assert created is not None  # noqa: S101 - it has just been written
-        return created
+            config = self.registry.read(transaction.connection)
+            if config is None:  # else another process has been faster
+                self.registry.insert(transaction.connection, new_config)
+                config = self.registry.read(transaction.connection)
+        assert config is not None  # noqa: S101 - it has just been written
+        return config
+
+    def _upgrade(self, config: StoreConfig) -> StoreConfig:
+        """Take the steps that the store lacks; DDL commits, so each number follows its step."""
+        for step in steps_for(version_of(config)):
+            for statement in step.statements(self.extras):
+                self._run_ddl(statement)
+            config = self._save(config.with_extras_version(step.version))
+            self._note(f"upgraded to layout {step.version}: {step.what}")
+        return config
+
+    def _recreate(self, config: StoreConfig | None, new_config: dict[str, Any]) -> StoreConfig:
+        """Drop the store and make it anew; interrupted, it can be repeated."""
+        self._refuse_in_transaction()
+        if config is not None:
+            if version_of(config) > EXTRAS_VERSION:
+                config.check_state()
+            self._save(replace(config, lifecycle_state="DROPPING"))
+        existing = self._existing()
+        names = [table.name for table in reversed(self._own_tables()) if table.name in existing]
+        for statement in drop_ddl(self.tables.prefix, names):
+            self._run_ddl(sa.text(statement))
+        if config is not None:
+            with self.engine.write() as transaction:
+                self.registry.delete(transaction.connection)
+        return self._make(None, self._existing(), new_config)
+
+    def _save(self, config: StoreConfig) -> StoreConfig:
+        with self.engine.write() as transaction:
+            self.registry.save_state(transaction.connection, config)
+        return config
+
+    def _refuse_in_transaction(self) -> None:
+        if self.engine.in_transaction:
+            raise StateError(
+                "a store cannot be made, repaired or dropped inside an open transaction"
+            )
+
+    def _note(self, what: str) -> None:
+        self.repairs.append(what)
+        logger.warning("memory store %s: %s", self.registry.name, what)
 
     def _create_tables(self, missing: list[sa.Table]) -> None:
         with self.engine.read() as connection:
@@ -170,6 +270,8 @@ class OracleSchema:
                     connection.execute(statement)
                 return
             except sa.exc.DatabaseError as error:
+                if _EXISTS in str(error.orig):
+                    return
                 if attempt == _ATTEMPTS or not any(code in str(error.orig) for code in _RETRIED):
                     raise StateError(_explained(str(error.orig))) from error
             time.sleep(pause_s)
@@ -185,12 +287,3 @@ def _explained(cause: str) -> str:
 
 def _table_names(connection: sa.Connection) -> set[str]:
     return {str(name).lower() for name in connection.execute(sa.text(TABLE_NAMES)).scalars()}
-
-
-def _checked(config: StoreConfig) -> StoreConfig:
-    if config.lifecycle_state != "CREATED" or config.schema_version != SCHEMA_VERSION:
-        raise StateError(
-            f"the store is in state {config.lifecycle_state} with schema version "
-            f"{config.schema_version}; this version reads CREATED, {SCHEMA_VERSION}"
-        )
-    return config

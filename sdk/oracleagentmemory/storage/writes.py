@@ -23,14 +23,17 @@ class Prepared(Generic[T]):
     Attributes:
         apply: Writes the change inside a transaction and returns the method's result. It may be
             called again when a transaction was rolled back.
+        maintains: It is part of what the store is being maintained by, and is applied while
+            other changes are refused.
     """
 
     apply: Callable[[WriteTransaction], T]
+    maintains: bool = False
 
     def map(self, function: Callable[[T], U]) -> Prepared[U]:
         """Return the same change with its result passed through `function`."""
         apply = self.apply
-        return Prepared(lambda transaction: function(apply(transaction)))
+        return Prepared(lambda transaction: function(apply(transaction)), self.maintains)
 
 
 def prepared_value(value: T) -> Prepared[T]:

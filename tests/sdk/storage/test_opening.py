@@ -13,7 +13,7 @@ import pytest
 import sqlalchemy as sa
 
 from oracleagentmemory.core import SearchIndexSyncMode, SearchStrategy, SQLiteMemoryStore
-from oracleagentmemory.errors import NotYetError, StateError, StoreUnavailableError
+from oracleagentmemory.errors import StateError, StoreUnavailableError
 from tests.sdk.search.stores import DIMENSION, WordEmbedder
 
 PYTHON = sys.executable
@@ -55,43 +55,6 @@ def test_two_stores_of_one_file_know_nothing_of_each_other(tmp_path: Path) -> No
         store.close()
 
 
-def test_policies_say_what_may_be_made(tmp_path: Path) -> None:
-    path = tmp_path / "memory.sqlite3"
-    with pytest.raises(StateError, match="CREATE_IF_NECESSARY"):
-        SQLiteMemoryStore(path, schema_policy="require_existing")
-    assert tables_of(path) == set()
-    SQLiteMemoryStore(path, schema_policy="create_if_empty").close()
-    with pytest.raises(StateError, match="CREATE_IF_EMPTY"):
-        SQLiteMemoryStore(path, schema_policy="create_if_empty")
-    with pytest.raises(NotYetError):
-        SQLiteMemoryStore(path, schema_policy="recreate")
-    with pytest.raises(ValueError, match="schema_policy"):
-        SQLiteMemoryStore(path, schema_policy="whatever")
-
-
-def test_a_missing_part_is_made_again_or_named(tmp_path: Path) -> None:
-    path = tmp_path / "memory.sqlite3"
-    SQLiteMemoryStore(path).close()
-    raw = sqlite3.connect(path)
-    raw.execute("DROP TABLE x_source")
-    raw.close()
-    with pytest.raises(StateError, match="x_source"):
-        SQLiteMemoryStore(path, schema_policy="require_existing")
-    SQLiteMemoryStore(path).close()
-    assert "x_source" in tables_of(path)
-
-
-def test_a_neighbours_table_is_left_alone(tmp_path: Path) -> None:
-    path = tmp_path / "memory.sqlite3"
-    raw = sqlite3.connect(path)
-    raw.execute("CREATE TABLE people (name TEXT)")
-    raw.execute("INSERT INTO people VALUES ('Ada')")
-    raw.commit()
-    SQLiteMemoryStore(path).close()
-    assert raw.execute("SELECT name FROM people").fetchall() == [("Ada",)]
-    raw.close()
-
-
 def test_a_path_that_cannot_be_opened_says_why(tmp_path: Path) -> None:
     (tmp_path / "a file").write_text("no database, but long enough to be read as one" * 9)
     for path, cause in (
@@ -113,7 +76,7 @@ def test_bad_options_are_refused_before_a_file_is_made(tmp_path: Path) -> None:
         (ValueError, {"vector_dim": 0}),
         (ValueError, {"vector_dim": "8"}),
         (TypeError, {"search_strategy": "vector"}),
-        (NotYetError, {"search_strategy": SearchStrategy.HYBRID}),
+        (ValueError, {"search_strategy": SearchStrategy.HYBRID}),
         (ValueError, {"search_index_sync": SearchIndexSyncMode.MANUAL}),
         (TypeError, {"memory_retention_config": {"default_ttl_days": 3}}),
         (ValueError, {"engine": path}),
@@ -260,11 +223,14 @@ def test_the_first_vectors_fix_dimension_and_embedder(tmp_path: Path) -> None:
     raw = sqlite3.connect(path)
     (text,) = raw.execute("SELECT store_config FROM agent_memory_stores").fetchone()
     raw.close()
-    assert text.startswith('{"description":null,"embedding":{"embedder_id":"test/words"},')
+    assert text.startswith(
+        '{"attributes":{"sdk_tables_version":2},"description":null,'
+        '"embedding":{"embedder_id":"test/words"},'
+    )
     again = SQLiteMemoryStore(path)
     assert again.config.saved["embedding_dimension"] == DIMENSION
     assert set(again.config.saved) == {
-        "description", "embedding", "embedding_dimension", "memory_retention_config",
+        "attributes", "description", "embedding", "embedding_dimension", "memory_retention_config",
         "record_chunks_indexing_mode", "search_index_sync", "vectorizer_config",
     }  # fmt: skip
     again.close()

@@ -145,7 +145,8 @@ class Adding(Chunking):
         batch_size = _batch_size(store_kwargs)
         if not all(isinstance(batch, PendingRecordBatch) for batch in batches):
             raise InvalidInputError("add_batches takes PendingRecordBatch objects only")
-        drafts = [one for batch in batches for one in drafts_of(batch, self.retention)]
+        retention = self.retention
+        drafts = [one for batch in batches for one in drafts_of(batch, retention)]
         if not drafts:
             return prepared_value([])
         _refuse_repeated_ids(drafts)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import abc
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 import sqlalchemy as sa
@@ -18,6 +18,7 @@ from oracleagentmemory.errors import (
     DuplicateIdError,
     InvalidInputError,
     NotFoundError,
+    RetryableError,
     StateError,
 )
 from oracleagentmemory.storage.engine import StoreEngine, WriteTransaction
@@ -50,10 +51,11 @@ class StoreParts(TwinOwner, abc.ABC):
         tables: The managed tables.
         extras: The SDK-only tables.
         embedder: Turns texts into vectors; None stores and searches none.
-        config: What the store's registry row says.
+        config: What the store's registry row said when it was last read.
+        repairs: What opening the store made again or upgraded, in words.
+        keeps_texts: Whether keyword rows are rows of ours (SQLite).
         has_extras: Whether the SDK-only tables exist; a store of the reference that we may not
             alter has none, and nothing is noted beside its records.
-        incarnation: 32 hexadecimal digits, new whenever the store was made anew.
     """
 
     engine: StoreEngine
@@ -63,10 +65,10 @@ class StoreParts(TwinOwner, abc.ABC):
     config: StoreConfig
     registry: Registry
     has_extras: bool = True
-    incarnation: str
+    keeps_texts: ClassVar[bool] = False
+    repairs: tuple[str, ...] = ()
     statements: Statements
     removals: Removals
-    retention: Retention
 
     def _open_parts(
         self, engine: StoreEngine, tables: ManagedTables, embedder: IEmbedder | None
@@ -80,10 +82,15 @@ class StoreParts(TwinOwner, abc.ABC):
         self._shapes: dict[Hashable, sa.Select[Any]] = {}
         self._twin_pool = TwinPool()
 
-    def _open_config(self, config: StoreConfig) -> None:
-        self.config = config
-        self.incarnation = config.incarnation
-        self.retention = config.retention
+    @property
+    def incarnation(self) -> str:
+        """32 hexadecimal digits, new whenever the store or all its vectors were made anew."""
+        return self.current_config().incarnation
+
+    @property
+    def retention(self) -> Retention:
+        """The rules for the life of records that are stored with the store."""
+        return self.current_config().retention
 
     def _built(self, shape: Hashable, build: Callable[[], sa.Select[Any]]) -> sa.Select[Any]:
         """Return the one statement of a shape, built at its first use."""
@@ -98,8 +105,14 @@ class StoreParts(TwinOwner, abc.ABC):
 
         Inside a write transaction of this thread, ours or (on a joined engine) the caller's, the
         change becomes part of it.
+
+        Raises:
+            RetryableError: While the store is being re-embedded.
         """
         with self.engine.write() as transaction:
+            config = self._stored_config(transaction.connection)
+            if not prepared.maintains:
+                config.refuse_writes()
             return prepared.apply(transaction)
 
     def write_all(self, prepared: Sequence[Prepared[Any]]) -> list[Any]:
@@ -252,7 +265,7 @@ class StoreParts(TwinOwner, abc.ABC):
         digest = fingerprint(kind.name, after)
         state = {
             "fingerprint": digest,
-            "content_hash": content_hash(_searched_text(kind, after)),
+            "content_hash": content_hash(searched_text(kind, after)),
             "updated_at": transaction.now,
             "effective_at": effective_time(after.get("timestamp"), row.created_at),
         }
@@ -277,13 +290,14 @@ class StoreParts(TwinOwner, abc.ABC):
         """Embed texts outside any write transaction; shape (N, D)."""
         assert self.embedder is not None  # noqa: S101 - callers ask first
         self.engine.refuse_in_transaction("embedding a text")
-        self.current_config().check_embedder(self.embedder_id)
+        config = self.current_config()
+        config.check_embedder(self.embedder_id)
         vectors = np.asarray(self.embedder.embed(texts, is_query=is_query), dtype=np.float32)
         if vectors.ndim != 2 or vectors.shape[0] != len(texts):
             raise StateError(
                 f"the embedder answered with shape {vectors.shape} for {len(texts)} texts"
             )
-        self.current_config().check_vectors(vectors.shape[1], self.embedder_id)
+        config.check_vectors(vectors.shape[1], self.embedder_id)
         return vectors
 
     def _check_explicit(self, vectors: list[NDArray[np.float32]]) -> None:
@@ -299,27 +313,47 @@ class StoreParts(TwinOwner, abc.ABC):
         return getattr(self.embedder, "embedder_id", None)
 
     def current_config(self) -> StoreConfig:
-        """Return the registry row, read again until the store's vectors have a dimension."""
-        if self.config.dimension is None:
-            with self.engine.read() as connection:
-                config = self.registry.read(connection) or self.config
-            # What a transaction of ours has written may yet be rolled back.
-            if self.engine.in_transaction:
-                return config
-            self.config = config
-        return self.config
+        """Return the registry row as it is now: another process may have changed it."""
+        with self.engine.read() as connection:
+            return self._stored_config(connection)
 
-    def _fix_vectors(self, transaction: WriteTransaction, vectors: NDArray[np.float32]) -> None:
-        """Note dimension and embedder of the first vectors that the store receives."""
-        if self.config.dimension is not None:
-            return
-        config = self.registry.read(transaction.connection, locked=True) or self.config
+    def _stored_config(self, connection: sa.Connection) -> StoreConfig:
+        config = self.registry.read(connection)
+        if config is None:
+            raise StateError("the store does not exist any more; open it anew")
+        # What a transaction of ours has written may yet be rolled back.
+        if not self.engine.in_transaction:
+            self.config = config
+        return config
+
+    def _fix_vectors(
+        self,
+        transaction: WriteTransaction,
+        vectors: NDArray[np.float32],
+        made_for: str | None = None,
+    ) -> None:
+        """Note dimension and embedder of the first vectors that the store receives.
+
+        Args:
+            made_for: The store's incarnation when the vectors were made.
+
+        Raises:
+            RetryableError: If all vectors of the store were made anew since then.
+        """
+        config = self._stored_config(transaction.connection)
         dimension = vectors.shape[1]
+        if config.dimension is None:
+            config = self.registry.read(transaction.connection, locked=True) or config
         if config.dimension is None:
             saved = config.with_vectors(dimension, self.embedder_id).saved
             self.registry.save(transaction.connection, saved)
+        elif made_for not in (None, config.incarnation):
+            raise RetryableError(
+                "the store was re-embedded or made anew after this change was prepared; "
+                "prepare it again"
+            )
         else:
-            config.check_vectors(dimension, self.embedder_id)
+            config.check_vectors(dimension, None)
 
     # -- async twins --------------------------------------------------------------------------
 
@@ -335,7 +369,8 @@ class StoreParts(TwinOwner, abc.ABC):
             self.engine.lender.close_thread()
 
 
-def _searched_text(kind: Kind, columns: Mapping[str, Any]) -> str:
+def searched_text(kind: Kind, columns: Mapping[str, Any]) -> str:
+    """Return what is searched for a row unless a caller gave another text."""
     if kind.name == "message":
         return message_text(columns["content"] or ())
     return str(columns.get(kind.text) or "") if kind.text else ""

@@ -23,13 +23,18 @@ EMBED_BATCH = 256
 
 @dataclass(slots=True)
 class ChunkRows:
-    """Ready retrieval rows of one record, one a chunk; None where there are none of a sort."""
+    """Ready retrieval rows of one record, one a chunk; None where there are none of a sort.
+
+    Attributes:
+        made_for: The store's incarnation when the vectors were made.
+    """
 
     columns: list[dict[str, Any]]
     scope: str
     bodies: list[str]
     vectors: NDArray[np.float32] | None
     tokens: list[bytes] | None
+    made_for: str | None = None
 
 
 class Chunking(StoreParts):
@@ -53,6 +58,8 @@ class Chunking(StoreParts):
             own = draft.text.vectors if draft.text.vectors is not None else vectors.get(at)
             taken = None if tokens is None else list(islice(tokens, len(draft.text.chunks)))
             rows.append(_chunk_rows(draft, own, taken) if draft.text.chunks else None)
+            if own is not None and rows[-1] is not None:
+                rows[-1].made_for = self.config.incarnation
         return rows
 
     def _tokens(self, texts: list[str]) -> Iterator[bytes] | None:
@@ -64,9 +71,9 @@ class Chunking(StoreParts):
         self, transaction: WriteTransaction, written: Sequence[ChunkRows]
     ) -> None:
         """Insert chunks with their tokens and keyword rows."""
-        vectors = next((rows.vectors for rows in written if rows.vectors is not None), None)
-        if vectors is not None:
-            self._fix_vectors(transaction, vectors)
+        first = next((rows for rows in written if rows.vectors is not None), None)
+        if first is not None and first.vectors is not None:
+            self._fix_vectors(transaction, first.vectors, first.made_for)
         chunk_ids = self._insert_chunks(
             transaction, [columns for rows in written for columns in rows.columns]
         )

@@ -31,7 +31,8 @@ from oracleagentmemory.storage.kinds import IMAGE, MEMORY, MESSAGE, PROFILE, SUM
 from oracleagentmemory.storage.rows import fingerprint
 from oracleagentmemory.storage.statements import in_lists
 from oracleagentmemory.storage.store.base import StoreParts
-from oracleagentmemory.storage.textsearch import index_text, scope_token
+from oracleagentmemory.storage.store.extending import chunk_scope
+from oracleagentmemory.storage.textsearch import index_text
 
 
 @dataclass

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -296,7 +296,7 @@ class Updating(Chunking):
         scope = {name: getattr(row, name, None) for name in ("thread_id", "user_id", "agent_id")}
         columns = [{**one, **scope, "status": status} for one in chunks.columns]
         scope_word = chunks.scope if kind is PROFILE else scope_token(row.user_id)
-        return ChunkRows(columns, scope_word, chunks.bodies, chunks.vectors, chunks.tokens)
+        return replace(chunks, columns=columns, scope=scope_word)
 
     def _replace_vectors(
         self,
