@@ -29,8 +29,8 @@ from oracleagentmemory.storage.layout import ManagedTables
 from oracleagentmemory.storage.rows import row_fingerprint
 from oracleagentmemory.storage.statements import bind, in_lists
 
-#: The kind of record that changes of a restore are noted under; they are no part of a dump.
-RESTORED = "store"
+#: What restores and repairs note as the kind of record changed; such notes are in no dump.
+WHOLE_STORE = "store"
 #: Where a summary says how far it reaches.
 COVERED = "summary_last_message_order_seq"
 
@@ -189,7 +189,7 @@ class DumpReads:
 
     def _select_changes(self) -> sa.Select[Any]:
         change = self.extras.change
-        mine = change.c.record_kind != RESTORED
+        mine = change.c.record_kind != WHOLE_STORE
         return sa.select(change).where(mine).order_by(change.c.change_id)
 
     def _chosen(self, kind: Kind) -> list[ColumnElement[bool]]:

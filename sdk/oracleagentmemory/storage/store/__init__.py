@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from oracleagentmemory.storage.store.checking import Checking
 from oracleagentmemory.storage.store.deleting import Deleting
 from oracleagentmemory.storage.store.dumping import Dumping
+from oracleagentmemory.storage.store.extending import Extending
 from oracleagentmemory.storage.store.reading import Reading
+from oracleagentmemory.storage.store.reembedding import Reembedding
 from oracleagentmemory.storage.store.relating import Relating
 from oracleagentmemory.storage.store.searching import Searching
 from oracleagentmemory.storage.store.threads import Threading
@@ -13,5 +16,16 @@ from oracleagentmemory.storage.store.updating import Updating
 __all__ = ["SQLStoreMethods"]
 
 
-class SQLStoreMethods(Threading, Updating, Reading, Searching, Deleting, Relating, Dumping):
+class SQLStoreMethods(
+    Threading,
+    Updating,
+    Reading,
+    Searching,
+    Deleting,
+    Relating,
+    Dumping,
+    Checking,
+    Extending,
+    Reembedding,
+):
     """Every method of a store over SQLAlchemy Core."""

@@ -80,7 +80,7 @@ class Extending(StoreParts):
         def fill_some(transaction: WriteTransaction) -> int:
             rows = transaction.execute(lacking).all()
             if rows:
-                states = [_state(kind, row) for row in rows]
+                states = [state_row(kind, row) for row in rows]
                 transaction.execute(self.statements.insert(state), states)
             return len(rows)
 
@@ -146,7 +146,8 @@ def chunk_scope(chunk: Mapping[Any, Any]) -> str:
     return scope_token(chunk["user_id"])
 
 
-def _state(kind: Kind, row: Any) -> dict[str, Any]:
+def state_row(kind: Kind, row: Any) -> dict[str, Any]:
+    """Return the first version of a record that something else has written."""
     columns = row._mapping
     return {
         "record_kind": kind.name,

@@ -24,7 +24,7 @@ from oracleagentmemory.storage.dump import (
     kind_of_chunk,
 )
 from oracleagentmemory.storage.dump_lines import CheckedDump, Rows
-from oracleagentmemory.storage.dump_reads import COVERED, RESTORED
+from oracleagentmemory.storage.dump_reads import COVERED, WHOLE_STORE
 from oracleagentmemory.storage.engine import WriteTransaction
 from oracleagentmemory.storage.extras import scope_key
 from oracleagentmemory.storage.kinds import IMAGE, MEMORY, MESSAGE, PROFILE, SUMMARY, THREAD, Kind
@@ -92,7 +92,7 @@ class Restoring(StoreParts):
         scopes = sorted(work.scopes)
         self._reserve(transaction, len(scopes))
         note = {
-            "record_kind": RESTORED,
+            "record_kind": WHOLE_STORE,
             "record_id": "restore",
             "operation": "scope",
             "fingerprint": None,
@@ -158,7 +158,7 @@ class Restoring(StoreParts):
                     part["id"] = work.fresh(IMAGE.name, part["id"])
         elif kind is SUMMARY:
             self._find_covered(work, row)
-        work.scopes.add(scope_key(_user_of(kind, row)))
+        work.scopes.add(scope_key(user_of(kind, row)))
 
     def _without_known_actors(self, work: _Restored, rows: Rows) -> Rows:
         """Leave out, when ids are new, profiles of actors that have one: an actor has no copy."""
@@ -240,7 +240,11 @@ class Restoring(StoreParts):
             insert = self.statements.insert(self.extras.chunk_token)
             work.transaction.execute(insert, token_rows)
         texts = [
-            {"rowid": chunk_id, "scope": chunk_scope(row), "body": index_text(row["chunk_text"])}
+            {
+                "rowid": chunk_id,
+                "scope": chunk_scope(row),
+                "body": index_text(row["chunk_text"] or ""),
+            }
             for chunk_id, row in zip(chunk_ids, kept, strict=True)
         ]
         self._insert_texts(work.transaction, texts)
@@ -306,15 +310,9 @@ _PARTS: Mapping[str, Any] = {
 }
 
 
-def _user_of(kind: Kind, row: Mapping[str, Any]) -> str | None:
+def user_of(kind: Kind, row: Mapping[Any, Any]) -> str | None:
+    """Return the user whose scope a record is in: that of a user's profile is the user."""
     if kind is PROFILE:
         return row["actor_id"] if row["actor_type"] == "user" else None
     user_id: str | None = row["user_id"]
     return user_id
-
-
-def chunk_scope(chunk: Mapping[str, Any]) -> str:
-    """Return the scope word of a chunk's keyword row; a profile's chunks carry no user."""
-    if chunk["source_record_type"] == "user_profile":
-        return scope_token(chunk["source_id"])
-    return scope_token(chunk["user_id"])
