@@ -1,7 +1,7 @@
 SHELL := /bin/bash
 PYTHON ?= python3
 .DEFAULT_GOAL := help
-.PHONY: help run test test-all lint fmt bench golden
+.PHONY: help run test test-all lint fmt bench bench-quality golden
 
 help: ## say what each target does
 	@sed -nE 's/^([a-z-]+):.*## (.*)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 12
@@ -29,6 +29,9 @@ fmt: .venv/.ok ## put the code into the house format
 
 bench: .venv/.ok ## measure, and print the figures as JSON
 	@.venv/bin/python -m benchmarks
+
+bench-quality: .venv/.ok ## ask the labelled questions by every search strategy
+	@.venv/bin/python -m benchmarks quality
 
 golden: .venv/.ok ## write the expected outputs of the golden tests anew
 	@MEMORY_TEST_GOLDEN=write .venv/bin/python -m pytest -q tests -m golden

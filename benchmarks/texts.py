@@ -20,10 +20,16 @@ class Dialogue:
 
 @dataclass(frozen=True)
 class Question:
-    """A question about one user's dialogues and the dialogues that answer it."""
+    """A question about one user's dialogues, and where they answer it.
+
+    Attributes:
+        turns: The messages that hold the answer, each as `<dialogue id>/<place from 0>`.
+        dialogue_ids: Their dialogues.
+    """
 
     user_id: str
     text: str
+    turns: frozenset[str]
     dialogue_ids: frozenset[str]
 
 
@@ -41,8 +47,10 @@ def questions() -> Iterator[Question]:
     with (DATA / "sgd_questions.jsonl").open(encoding="utf-8") as lines:
         for line in lines:
             value = json.loads(line)
-            answers = frozenset(dialogue_id for dialogue_id, _ in value["evidence"])
-            yield Question(f"user-{value['scope']}", value["query"], answers)
+            evidence = value["evidence"]
+            turns = frozenset(f"{dialogue_id}/{turn}" for dialogue_id, turn in evidence)
+            dialogues = frozenset(dialogue_id for dialogue_id, _ in evidence)
+            yield Question(f"user-{value['scope']}", value["query"], turns, dialogues)
 
 
 def messages(count: int) -> list[str]:

@@ -176,3 +176,35 @@ def _unindexed(element: unindexed, compiler: SQLCompiler, **kw: Any) -> str:
 @compiles(unindexed, "oracle")
 def _unindexed_oracle(element: unindexed, compiler: SQLCompiler, **kw: Any) -> str:
     return compiler.process(element.clauses.clauses[0], **kw)
+
+
+class text_matches(FunctionElement[float]):
+    """Whether the text index finds a query in a column: more than 0."""
+
+    inherit_cache = True
+    type = sa.Float()
+    name = "text_matches"
+
+
+class text_score(FunctionElement[float]):
+    """How well the row that `text_matches` of the same arguments found fits, up to 100."""
+
+    inherit_cache = True
+    type = sa.Float()
+    name = "text_score"
+
+
+@compiles(text_matches)
+@compiles(text_score)
+def _text_score(element: FunctionElement[float], compiler: SQLCompiler, **kw: Any) -> str:
+    return f"oam_score({compiler.process(element.clauses, **kw)})"
+
+
+@compiles(text_matches, "oracle")
+def _text_matches_oracle(element: text_matches, compiler: SQLCompiler, **kw: Any) -> str:
+    return f"CONTAINS({compiler.process(element.clauses, **kw)}, 1)"
+
+
+@compiles(text_score, "oracle")
+def _text_score_oracle(element: text_score, compiler: SQLCompiler, **kw: Any) -> str:
+    return "SCORE(1)"

@@ -25,7 +25,7 @@ from oracleagentmemory.storage.filters import Filter, matches
 from oracleagentmemory.storage.kinds import Kind, kind_of
 from oracleagentmemory.storage.vector_block import Block
 from oracleagentmemory.storage.vector_cache import VectorCache
-from oracleagentmemory.storage.vector_reads import VectorReads, microseconds
+from oracleagentmemory.storage.vector_reads import ScopeVersion, VectorReads, microseconds
 
 __all__ = ["Hit", "SearchRequest", "VectorSearch"]
 
@@ -57,6 +57,8 @@ class SearchRequest:
         record_types: None asks for all types.
         filter: What the records' metadata must fulfil.
         include_invalid: Whether invalid records are wanted too.
+        lent_share: The share of its similarity that a message lends to those beside it in its
+            thread; the distances found are then those after lending.
     """
 
     k: int
@@ -68,6 +70,7 @@ class SearchRequest:
     record_types: frozenset[str] | None = None
     filter: Filter | None = None
     include_invalid: bool = True
+    lent_share: float = 0.0
 
     def mask(self, block: Block) -> NDArray[np.bool_] | None:
         """Return which rows of a block the request may find, None when all."""
@@ -106,6 +109,7 @@ class VectorSearch:
         *,
         dimension: int,
         embedder: IEmbedder | None = None,
+        version: ScopeVersion | None = None,
     ) -> list[Hit]:
         """Return the nearest records, nearest first.
 
@@ -116,12 +120,13 @@ class VectorSearch:
         Args:
             dimension: Numbers per vector of the store.
             embedder: For a request without a vector.
+            version: The user's scope's, when it has just been read.
         """
         block, user_id = None, request.user_id
         if isinstance(user_id, _NotSetMarker):
             query = _query(request, embedder, None)
         else:
-            block = self.cache.block(connection, user_id, dimension=dimension)
+            block = self.cache.block(connection, user_id, dimension=dimension, version=version)
             if block is None:
                 query = _query(
                     request, embedder, lambda: self._reads.frequencies(connection, user_id)
@@ -134,6 +139,42 @@ class VectorSearch:
             found = _best_of_block(one, request, query, test)
             best = _nearest(best, found, request.k)
         return [Hit(distance, *key) for key, distance in best.items()]
+
+    def beside(
+        self,
+        connection: sa.Connection,
+        request: SearchRequest,
+        message_ids: Collection[str],
+        *,
+        dimension: int,
+    ) -> dict[str, list[str]] | None:
+        """Return, by message, those right before and after it that the request may find.
+
+        Returns:
+            None when the request's scope is not kept in memory.
+        """
+        user_id = request.user_id
+        if isinstance(user_id, _NotSetMarker):
+            return None
+        block = self.cache.block(connection, user_id, dimension=dimension)
+        if block is None:
+            return None
+        mask = request.mask(block)
+        beside: dict[str, list[str]] = {}
+        for message_id in message_ids:
+            row = block.message_row(message_id)
+            rows = () if row is None else block.turns.neighbours(row)
+            beside[message_id] = [
+                block.columns.record_ids[one] for one in rows if mask is None or mask[one]
+            ]
+        if request.filter is not None:
+            keep = self._metadata_test(connection, request, whole_scope=True)
+            kept = keep({("message", one) for ids in beside.values() for one in ids})
+            beside = {
+                message_id: [one for one in ids if ("message", one) in kept]
+                for message_id, ids in beside.items()
+            }
+        return beside
 
     def _stream(self, connection: sa.Connection, request: SearchRequest) -> Iterator[Block]:
         for chunks in self._reads.stream(connection, request.user_id, request.thread_id):
@@ -222,6 +263,9 @@ def _best_of_block(
     mask = request.mask(block)
     if mask is not None:
         scores[~mask] = -np.inf
+    own = scores
+    if request.lent_share:
+        scores = block.turns.lend(own, request.lent_share)
     wanted = 2 * request.k + 8
     while True:
         rows, sure_score = _best_rows(scores, wanted)
@@ -237,6 +281,8 @@ def _best_of_block(
             break
         wanted *= 2
     distances = _distances(block, rows, query)
+    if request.lent_share:
+        distances -= scores[rows] - own[rows]
     best: dict[_Key, float] = {}
     for record, distance in zip(records, distances.tolist(), strict=True):
         if record in kept and distance < best.get(record, np.inf):

@@ -1,6 +1,6 @@
-"""Words for the keyword index: the text that the full-text table stores, and its scope words.
+"""Words for keyword search: what the full-text table stores, its scope words, and queries.
 
-Text and query go through `index_text` alike, so the index needs no tokeniser beyond the
+Text and query are cut into words alike, so the index needs no tokeniser beyond the
 `porter unicode61` that every SQLite has, and no user text can act as query syntax.
 """
 
@@ -9,8 +9,9 @@ from __future__ import annotations
 import hashlib
 import re
 import unicodedata
+from collections.abc import Iterable
 
-__all__ = ["index_text", "scope_token"]
+__all__ = ["fts_query", "index_text", "oracle_query", "query_words", "scope_token"]
 
 #: Scripts written without spaces between words (and Hangul, whose particles cling to the word):
 #: Thai, Lao, Tibetan, Myanmar, Khmer, kana, Bopomofo, Han, Hangul.
@@ -21,7 +22,20 @@ _UNSPACED = (
     "\U00020000-\U0003ffff"
 )
 _UNSPACED_RUN = re.compile(f"[{_UNSPACED}]+")
+_WORD = re.compile(r"[^\W_]+")
 _ZERO_WIDTH_SPACE = 0x200B
+_STOP_TEXT = """
+a about above after again against all am an and any are aren as at be because been before being
+below between both but by can could couldn d did didn do does doesn doing don down during each few
+for from further had hadn has hasn have haven having he her here hers herself him himself his how i
+if in into is isn it its itself just ll m me might mightn more most must mustn my myself needn no
+nor not now o of off on once only or other our ours ourselves out over own re s same shan she
+should shouldn so some such t than that the their theirs them themselves then there these they this
+those through to too under until up ve very was wasn we were weren what when where which while who
+whom why will with won would wouldn y you your yours yourself yourselves
+"""
+#: English words that say nothing about what is asked, and what is left of "don't" or "we'll".
+_STOP_WORDS = frozenset(_STOP_TEXT.split())
 #: Hostile text may hold every character there is; the table of known ones stays this small.
 _KNOWN_CHARACTERS = 65_536
 
@@ -64,17 +78,75 @@ def index_text(text: str) -> str:
     Returns:
         Words joined by single spaces; empty when the text has none.
     """
-    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
-    words = folded.translate(_characters)
+    words = _spaced(text)
     if not words.isascii():
         words = _UNSPACED_RUN.sub(_grams, words)
     return " ".join(words.split())
 
 
+def query_words(text: str) -> list[str]:
+    """Return what a query looks for, each word once.
+
+    Of a run of a script without spaces the pairs are asked for, since single characters stand in
+    too many texts. English stop words are left out unless nothing else is there.
+
+    Args:
+        text: The query.
+
+    Returns:
+        Words as `index_text` writes them; none for a query without letters, digits or symbols.
+    """
+    return _without_stop_words(_UNSPACED_RUN.sub(_pairs, _spaced(text)).split())
+
+
+def fts_query(words: Iterable[str], scope: str | None) -> str:
+    """Return the FTS5 query for texts with any of the words.
+
+    Args:
+        words: Of `query_words`, so that none can act as syntax.
+        scope: The `scope_token` of the only user whose texts are wanted; None searches all.
+    """
+    quoted = " OR ".join(f'"{word}"' for word in words)
+    body = f"body : ({quoted})"
+    return body if scope is None else f"scope : {scope} AND {body}"
+
+
+def oracle_query(text: str) -> str:
+    """Return the Oracle Text query for texts with any of the words, best with many of them.
+
+    The database cuts its texts into words itself, so these are plain words; in braces none of
+    them is an operator.
+
+    Returns:
+        The empty text when the query has no words.
+    """
+    folded = unicodedata.normalize("NFKC", text).casefold()
+    words = _without_stop_words(_WORD.findall(folded))
+    return " ACCUM ".join(f"{{{word}}}" for word in words)
+
+
+def _without_stop_words(words: Iterable[str]) -> list[str]:
+    once = list(dict.fromkeys(words))
+    return [word for word in once if word not in _STOP_WORDS] or once
+
+
+def _spaced(text: str) -> str:
+    """Return a text folded, with spaces for all that stands between words."""
+    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
+    return folded.translate(_characters)
+
+
 def _grams(run: re.Match[str]) -> str:
     characters = run.group()
-    pairs = (characters[i : i + 2] for i in range(len(characters) - 1))
-    return f" {' '.join(characters)} {' '.join(pairs)} "
+    pairs = _pairs(run) if len(characters) > 1 else ""
+    return f" {' '.join(characters)} {pairs} "
+
+
+def _pairs(run: re.Match[str]) -> str:
+    characters = run.group()
+    if len(characters) == 1:
+        return f" {characters} "
+    return f" {' '.join(characters[i : i + 2] for i in range(len(characters) - 1))} "
 
 
 def scope_token(user_id: str | None) -> str:

@@ -7,12 +7,15 @@ arrays, since the new one only writes behind the rows that the old one shows.
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+
+from oracleagentmemory.storage.turns import Turns
 
 __all__ = ["NEVER", "Block", "ChunkRow", "add_token_counts"]
 
@@ -30,6 +33,7 @@ class ChunkRow(NamedTuple):
     Attributes:
         expires_at: Microseconds since 1970.
         vector: Little-endian float32 of length one (or zero), as the store writes them.
+        order: Of a message in a thread, its number in the order of creation; else 0.
     """
 
     record_type: str
@@ -40,6 +44,7 @@ class ChunkRow(NamedTuple):
     expires_at: int
     vector: bytes
     tokens: bytes | None
+    order: int = 0
 
 
 class Codes(Generic[T]):
@@ -65,7 +70,7 @@ class Codes(Generic[T]):
 class _Columns:
     """Growing arrays, one place a chunk, and what is looked up by record."""
 
-    ARRAYS = ("vectors", "types", "agents", "threads", "invalid", "expires_at")
+    ARRAYS = ("vectors", "types", "agents", "threads", "invalid", "expires_at", "orders")
 
     def __init__(self, dimension: int, capacity: int) -> None:
         self.vectors = np.empty((capacity, dimension), np.float32)
@@ -74,6 +79,7 @@ class _Columns:
         self.threads = np.empty(capacity, np.int32)
         self.invalid = np.empty(capacity, np.bool_)
         self.expires_at = np.empty(capacity, np.int64)
+        self.orders = np.empty(capacity, np.int64)
         self.record_ids: list[str] = []
         self.tokens: list[bytes | None] = []
         self.token_bytes = 0
@@ -104,6 +110,7 @@ class _Columns:
         self.threads[start:end] = self.thread_codes.numbers([c.thread_id for c in chunks])
         self.invalid[start:end] = [chunk.invalid for chunk in chunks]
         self.expires_at[start:end] = [chunk.expires_at for chunk in chunks]
+        self.orders[start:end] = [chunk.order for chunk in chunks]
         self.record_ids.extend(chunk.record_id for chunk in chunks)
         self.tokens.extend(chunk.tokens for chunk in chunks)
         self.token_bytes += sum(len(chunk.tokens) for chunk in chunks if chunk.tokens)
@@ -127,7 +134,7 @@ def add_token_counts(
     return total
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Block:
     """What one search sees of a scope.
 
@@ -203,6 +210,17 @@ class Block:
     def byte_count(self) -> int:
         """About how much memory the block keeps in use."""
         return self.columns.byte_count + self.frequencies.nbytes
+
+    @functools.cached_property
+    def turns(self) -> Turns:
+        """The block's messages in the order of their threads."""
+        columns, count = self.columns, self.count
+        return Turns.of(columns.orders[:count], columns.threads[:count], self.alive)
+
+    def message_row(self, record_id: str) -> int | None:
+        """Return a row of a message that stands in a thread, None when the block has none."""
+        rows = self.columns.rows_of.get(record_id, ())
+        return next((row for row in rows if row < self.count and self.columns.orders[row]), None)
 
     def token_counts(self) -> tuple[NDArray[np.int64], int]:
         """Return in how many chunks each token stands, by token id, and how many chunks are."""

@@ -88,8 +88,17 @@ class VectorCache:
         """How much memory the kept scopes take."""
         return self._byte_count
 
+    def version(self, connection: sa.Connection, user_id: str | None) -> ScopeVersion:
+        """Return the present version of a user's scope, for `block`."""
+        return self._reads.version(connection, user_id)
+
     def block(
-        self, connection: sa.Connection, user_id: str | None, *, dimension: int
+        self,
+        connection: sa.Connection,
+        user_id: str | None,
+        *,
+        dimension: int,
+        version: ScopeVersion | None = None,
     ) -> Block | None:
         """Return the chunks of a user's scope as the connection sees them now.
 
@@ -99,6 +108,7 @@ class VectorCache:
         Args:
             user_id: The scope; None for records of no user.
             dimension: Numbers per vector, for telling a scope's size before reading it.
+            version: What `version` returned on this connection a moment ago.
 
         Returns:
             None when the scope is too big to keep: read it as a stream.
@@ -109,7 +119,7 @@ class VectorCache:
                 self._scopes.move_to_end(user_id)
         state = None if scope is None else scope.state
         # The version is read before the rows: a change in between is applied a second time.
-        version = self._reads.version(connection, user_id)
+        version = version or self._reads.version(connection, user_id)
         if state is not None and state.version == version:
             return state.block
         asked = _Asked(connection, user_id, version, dimension)

@@ -50,6 +50,11 @@ class ScopeVersion:
     incarnation: bytes | None
     change_id: int
 
+    @property
+    def name(self) -> str | None:
+        """The store's random name in hexadecimal digits."""
+        return None if self.incarnation is None else self.incarnation.hex()
+
 
 def _raw(column: ColumnElement[Any]) -> ColumnElement[Any]:
     return sa.type_coerce(column, sa.types.NullType())
@@ -76,6 +81,7 @@ class VectorReads:
         self._build_version(tables, extras, store_name)
         self._build_chunks(tables, extras)
         self._build_expiries()
+        self._build_orders(tables)
 
     def _build_version(self, tables: ManagedTables, extras: ExtraTables, store_name: str) -> None:
         stores, change = tables.stores.c, extras.change.c
@@ -141,6 +147,15 @@ class VectorReads:
         self._expiries_of_nobody = expiries(lambda key: key.table.c.user_id.is_(None))
         self._expiries_of_ids = expiries(_among)
 
+    def _build_orders(self, tables: ManagedTables) -> None:
+        message = tables.message.c
+        orders = sa.select(_raw(message.record_id), _raw(message.order_seq)).where(
+            message.thread_id.is_not(None)
+        )
+        self._orders_of_user = orders.where(message.user_id == sa.bindparam("user_id"))
+        self._orders_of_nobody = orders.where(message.user_id.is_(None))
+        self._orders_of_ids = orders.where(_among(message.record_id))
+
     def version(self, connection: sa.Connection, user_id: str | None) -> ScopeVersion:
         """Return the present version of a user's scope."""
         row = connection.execute(self._version, {"scope_key": scope_key(user_id)}).one()
@@ -176,11 +191,13 @@ class VectorReads:
             self._expiries_of_nobody if unscoped else self._expiries_of_user, _bound(user_id)
         )
         expires_at = _expiry_map(expiries)
+        ordered = self._orders_of_nobody if unscoped else self._orders_of_user
+        orders = _order_map(connection.execute(ordered, _bound(user_id)))
         statements = self._of_nobody if unscoped else self._of_user
         chunks: list[ChunkRow] = []
         for statement in statements:
             rows = connection.execute(statement, _bound(user_id)).all()
-            chunks += _chunk_rows(rows, expires_at)
+            chunks += _chunk_rows(rows, expires_at, orders)
         return chunks
 
     def records(
@@ -190,9 +207,9 @@ class VectorReads:
         chunks: list[ChunkRow] = []
         statement = self._records_of_nobody if user_id is None else self._records_of_user
         for ids in _slices(sorted(record_ids), _IDS_AT_A_TIME):
-            expires_at = self._expiries(connection, ids)
+            expires_at, orders = self._expiries(connection, ids), self._orders(connection, ids)
             rows = connection.execute(statement, {**_bound(user_id), "ids": ids})
-            chunks += _chunk_rows(rows, expires_at)
+            chunks += _chunk_rows(rows, expires_at, orders)
         return chunks
 
     def stream(
@@ -216,7 +233,8 @@ class VectorReads:
             with connection.execute(statement, bound) as result:
                 for rows in result.partitions(STREAM_ROWS):
                     ids = sorted({row[1] for row in rows})
-                    yield _chunk_rows(rows, self._expiries(connection, ids))
+                    expires_at = self._expiries(connection, ids)
+                    yield _chunk_rows(rows, expires_at, self._orders(connection, ids))
 
     def frequencies(
         self, connection: sa.Connection, user_id: str | None
@@ -263,6 +281,9 @@ class VectorReads:
     def _expiries(self, connection: sa.Connection, ids: Sequence[str]) -> Mapping[_Key, int]:
         return _expiry_map(connection.execute(self._expiries_of_ids, {"ids": ids}))
 
+    def _orders(self, connection: sa.Connection, ids: Sequence[str]) -> Mapping[str, int]:
+        return _order_map(connection.execute(self._orders_of_ids, {"ids": ids}))
+
 
 def _chunk_fields(tables: ManagedTables) -> tuple[ColumnElement[Any], ...]:
     """Return the fields of `ChunkRow` but for expiry and tokens, in its order."""
@@ -293,7 +314,13 @@ def _expiry_map(rows: Iterable[Sequence[Any]]) -> Mapping[_Key, int]:
     return {(kind, key): microseconds(datetime.fromisoformat(text)) for kind, key, text in rows}
 
 
-def _chunk_rows(rows: Iterable[Any], expires_at: Mapping[_Key, int]) -> list[ChunkRow]:
+def _order_map(rows: Iterable[Any]) -> Mapping[str, int]:
+    return {record_id: order for record_id, order in rows}  # noqa: C416 - rows are no pairs
+
+
+def _chunk_rows(
+    rows: Iterable[Any], expires_at: Mapping[_Key, int], orders: Mapping[str, int]
+) -> list[ChunkRow]:
     return [
         ChunkRow(
             record_type,
@@ -304,6 +331,7 @@ def _chunk_rows(rows: Iterable[Any], expires_at: Mapping[_Key, int]) -> list[Chu
             expires_at.get((kind_of(record_type).name, record_id), NEVER) if expires_at else NEVER,
             vector,
             tokens,
+            orders.get(record_id, 0) if record_type == "message" else 0,
         )
         for record_type, record_id, agent_id, thread_id, invalid, vector, tokens in rows
     ]

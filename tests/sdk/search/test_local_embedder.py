@@ -108,7 +108,7 @@ def test_a_word_of_every_chunk_weighs_nothing_in_the_scope(embedder: LocalEmbedd
 
 
 def test_weights_are_inverse_document_frequencies(embedder: LocalEmbedder) -> None:
-    text = "a hotel in Paris, a hotel"
+    text = "a hotel in Paris a hotel"
     tokens = embedder._tokenise([text])[0]
     frequencies = np.arange(32_000, dtype=np.int64) % 50
     expected = sum(
@@ -117,6 +117,29 @@ def test_weights_are_inverse_document_frequencies(embedder: LocalEmbedder) -> No
     )
     expected /= np.linalg.norm(expected)
     assert np.allclose(embedder.embed_in_scope(text, frequencies, 50), expected, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "query", ['"Paris" (hotel).', "Paris, hotel?", "«Paris» – hotel…", "Paris hotel"]
+)
+def test_punctuation_around_words_weighs_nothing(embedder: LocalEmbedder, query: str) -> None:
+    frequencies = np.zeros(32_000, np.int64)
+    plain = embedder.embed_in_scope("Paris hotel", frequencies, 40)
+    assert np.allclose(embedder.embed_in_scope(query, frequencies, 40), plain, atol=1e-6)
+
+
+def test_symbols_and_punctuation_inside_words_stay(embedder: LocalEmbedder) -> None:
+    frequencies = np.zeros(32_000, np.int64)
+    for query in ("don't", "3:30", "$5", "C++", "U.S.A"):
+        tokens = embedder._tokenise([query])[0]
+        expected = embedder._model.table[tokens].sum(axis=0)
+        expected /= np.linalg.norm(expected)
+        assert np.allclose(embedder.embed_in_scope(query, frequencies, 40), expected, atol=1e-5)
+
+
+def test_a_query_of_punctuation_alone_is_taken_as_it_is(embedder: LocalEmbedder) -> None:
+    weighted = embedder.embed_in_scope("?!", np.zeros(32_000, np.int64), 40)
+    assert np.isclose(np.linalg.norm(weighted), 1.0, atol=1e-6)
 
 
 def test_a_query_of_common_words_alone_falls_back_to_the_plain_vector(

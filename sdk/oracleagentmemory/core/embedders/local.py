@@ -5,6 +5,8 @@ from __future__ import annotations
 import functools
 import hashlib
 import importlib.util
+import re
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,6 +31,8 @@ _SHA256 = {
     _TOKENIZER_FILE: "93248f2a9ec36c7b35f700a033d5f36228aae48db61aee31007fa49062cdeb68",
 }
 _DIMENSION = 256
+#: What stands before or behind a word and belongs to none: brackets, quotes, full stops, emoji.
+_AT_EDGES = re.compile(r"(?<!\w)[^\w\s]+|[^\w\s]+(?!\w)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +138,9 @@ class LocalEmbedder(IEmbedder):
         """Embed a query with each token weighted by its inverse document frequency.
 
         The weight of token `t` is `log((N + 1) / (df_t + 1))` over the `N` chunks of the scope,
-        so the words that stand in every message of a user do not decide what is found.
+        so the words that stand in every message of a user do not decide what is found. Punctuation
+        around words is left out: rare as it is it would weigh most, and the word behind a bracket
+        or a quote is not the same token as in running text.
 
         Args:
             text: The query.
@@ -145,7 +151,8 @@ class LocalEmbedder(IEmbedder):
             An L2-normalised vector of shape `(256,)`; that of `embed` when no token tells the
             scope's chunks apart.
         """
-        tokens = np.array(self._tokenise([text])[0], np.int64)
+        words = _AT_EDGES.sub(_without_punctuation, check_text(text, "text")).strip()
+        tokens = np.array(self._tokenise([words or text])[0], np.int64)
         known = tokens < frequencies.size
         counts = np.zeros(tokens.size, np.float64)
         counts[known] = frequencies[tokens[known]]
@@ -164,3 +171,8 @@ class LocalEmbedder(IEmbedder):
         encode = self._model.tokenizer.encode
         # One by one: the tokenizer's batches take a thread a core and break a later fork.
         return [encode(check_text(text, "texts"), add_special_tokens=False).ids for text in texts]
+
+
+def _without_punctuation(edge: re.Match[str]) -> str:
+    """Return the symbols of an edge; the punctuation becomes spaces."""
+    return "".join(" " if unicodedata.category(c).startswith("P") else c for c in edge.group())

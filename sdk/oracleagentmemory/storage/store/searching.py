@@ -1,11 +1,11 @@
-"""`search`: argument checks, the query's vector, hits, and the records of the hits."""
+"""`search`: argument checks, the rankings of the store's strategy, and the records found."""
 
 from __future__ import annotations
 
 import builtins
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
@@ -17,19 +17,50 @@ from oracleagentmemory.apis.validation import check_id, check_text
 from oracleagentmemory.errors import InvalidInputError
 from oracleagentmemory.storage.chunking import split_text
 from oracleagentmemory.storage.filters import parse_filter
+from oracleagentmemory.storage.fusion import (
+    HybridSearchConfig,
+    fuse_pieces,
+    fuse_strategies,
+    with_lent_scores,
+)
+from oracleagentmemory.storage.keyword_sql import Match
 from oracleagentmemory.storage.kinds import SEARCHED_TYPES, kind_of
 from oracleagentmemory.storage.retrieval import Hit, SearchRequest
 from oracleagentmemory.storage.rows import to_record
 from oracleagentmemory.storage.statements import in_lists
 from oracleagentmemory.storage.store.base import StoreParts
 from oracleagentmemory.storage.store.retrieval_text import explicit_vectors
+from oracleagentmemory.storage.turn_sql import messages_beside
+
+if TYPE_CHECKING:
+    from oracleagentmemory.core.dbsearch import SearchStrategy
 
 MAX_HOPS = 5
-_RANK_CONSTANT = 20
+
+
+@dataclass(frozen=True, slots=True)
+class SearchStages:
+    """A search with the rankings that led to it.
+
+    Attributes:
+        found: What `search` returns.
+        rankings: By stage, in order, its records with their scores, best first.
+    """
+
+    found: list[tuple[Record, float]]
+    rankings: dict[str, list[Match]]
 
 
 class Searching(StoreParts):
-    """Search by meaning."""
+    """Search by meaning, by words, or by both.
+
+    Attributes:
+        search_strategy: What searches of this handle compare.
+        hybrid_search: How HYBRID search fuses; may be replaced at any time.
+    """
+
+    search_strategy: SearchStrategy
+    hybrid_search: HybridSearchConfig = HybridSearchConfig()
 
     def search(
         self,
@@ -48,7 +79,7 @@ class Searching(StoreParts):
         max_linked_results: int = 100,
         include_invalid_results: bool = True,
     ) -> builtins.list[tuple[Record, float]]:
-        """Return the records nearest to a query.
+        """Return the records that fit a query best.
 
         A query longer than 4,000 characters is searched piece by piece and the rankings are
         fused; the distance is then 1 - the fused score.
@@ -56,7 +87,8 @@ class Searching(StoreParts):
         Args:
             query: Text; exactly one of it and `query_vector` is given.
             k: At most so many records, at least 1.
-            query_vector: Shape (D,), of the store's dimension.
+            query_vector: Shape (D,), of the store's dimension; not with KEYWORD. A HYBRID search
+                by vector has no words to compare and ranks as VECTOR does.
             thread_id: A scope that counts only with its `exact_..._match`; None then means
                 records without one. A profile's own dimension is its id, its others are None.
             record_types: Only these types; None searches all.
@@ -66,60 +98,162 @@ class Searching(StoreParts):
             include_invalid_results: Whether records with the status `invalid` are wanted.
 
         Returns:
-            Pairs of record and cosine distance (0 same to 2 opposite), nearest first; equal
-            distances by type, then id.
+            Pairs of record and distance, nearest first; equal distances by type, then id. The
+            distance is the cosine distance (0 same to 2 opposite) with VECTOR, 1 / (1 + BM25) or
+            1 - SCORE / 100 with KEYWORD, and with HYBRID 1 - the fused score's share of the
+            highest one there can be.
 
         Raises:
             InvalidInputError: If an argument is none of these, or there is no embedder for a text.
             DimensionMismatchError: If the vector has another dimension than the store.
             EmbedderMismatchError: If the store was filled by another embedder.
         """
-        types = _record_types(record_types)
         _check_numbers(k, num_hops, max_linked_results)
         request = SearchRequest(
             k=k,
             user_id=_exact(user_id, exact_user_match, "user_id"),
             agent_id=_exact(agent_id, exact_agent_match, "agent_id"),
             thread_id=_exact(thread_id, exact_thread_match, "thread_id"),
-            record_types=types,
+            record_types=_record_types(record_types),
             filter=None if metadata_filter is None else parse_filter(metadata_filter),
             include_invalid=include_invalid_results,
         )
-        requests = self._requests(request, query, query_vector)
-        if not requests or types == frozenset():
+        mode = self.search_strategy.value
+        requests = self._requests(request, query, query_vector, mode)
+        if not requests or request.record_types == frozenset():
             return []
         with self.engine.read() as connection:
-            rankings = [self._vector_hits(connection, one) for one in requests]
-            hits = rankings[0] if len(rankings) == 1 else fuse(rankings, k)
+            hits = self._ranked(connection, requests, mode)
             return self._hydrate(connection, hits, include_invalid_results)
 
+    def search_stages(
+        self, query: str, request: SearchRequest, strategy: SearchStrategy
+    ) -> SearchStages:
+        """Search by a strategy and tell how each stage ranked; for inspection.
+
+        Args:
+            query: Text.
+            request: The checked scope, types, filter and number of records.
+            strategy: Need not be the handle's.
+
+        Raises:
+            InvalidInputError: If the query is blank, or there is no embedder for it.
+        """
+        requests = self._requests(request, query, None, strategy.value)
+        if not requests or request.record_types == frozenset():
+            return SearchStages([], {})
+        with self.engine.read() as connection:
+            hits = self._ranked(connection, requests, strategy.value)
+            found = self._hydrate(connection, hits, request.include_invalid)
+            return SearchStages(found, self._stages(connection, requests, strategy.value))
+
     def _requests(
-        self, request: SearchRequest, query: str | None, query_vector: Any
+        self, request: SearchRequest, query: str | None, query_vector: Any, mode: str
     ) -> builtins.list[SearchRequest]:
         """Return one request a piece of the query; none while the store holds no vector."""
         if (query is None) == (query_vector is None):
             raise InvalidInputError("give exactly one of query and query_vector")
         if query_vector is not None:
+            if mode == "keyword":
+                raise InvalidInputError("KEYWORD search compares words: give query, no vector")
             vector = _query_vector(query_vector)
             dimension = self.current_config().dimension
             self._check_explicit([vector])
             return [] if dimension is None else [replace(request, vector=vector[0])]
         if not check_text(query, "query").strip():
             raise InvalidInputError("query must not be blank")
+        pieces = split_text(query or "")
+        requests = [replace(request, text=piece) for piece in pieces]
+        if mode == "keyword":
+            return requests
         if self.embedder is None:
             raise InvalidInputError(
                 "this store has no embedder: give a query_vector, or open it with one"
             )
-        config = self.current_config()
-        if config.dimension is None:
-            return []
-        pieces = split_text(query or "")
         if isinstance(self.embedder, ScopedQueryEmbedder):
             # Weighted in the searched scope, which only the search itself knows.
-            config.check_vectors(self.embedder.embedding_dimension, self.embedder_id)
-            return [replace(request, text=piece) for piece in pieces]
+            return requests
+        if self.current_config().dimension is None:
+            return requests if mode == "hybrid" else []
         vectors = self._embed(pieces, is_query=True)
-        return [replace(request, vector=vector) for vector in vectors]
+        return [replace(one, vector=vector) for one, vector in zip(requests, vectors, strict=True)]
+
+    def _ranked(
+        self, connection: sa.Connection, requests: Sequence[SearchRequest], mode: str
+    ) -> builtins.list[Hit]:
+        rankings = [self._ranking(connection, one, mode) for one in requests]
+        return rankings[0] if len(rankings) == 1 else fuse_pieces(rankings, requests[0].k)
+
+    def _ranking(
+        self, connection: sa.Connection, request: SearchRequest, mode: str
+    ) -> builtins.list[Hit]:
+        """Return what one piece of a query finds, best first."""
+        if mode == "vector" or request.text is None:
+            return self._vector_hits(connection, request)
+        if mode == "keyword":
+            found = self._keyword_matches(connection, request)
+            return [Hit(self._keyword_distance(score), *key) for score, *key in found]
+        wide, config = self._pooled(request), self.hybrid_search
+        vector = self._vector_ranking(connection, wide, lend=config.neighbours)
+        keyword = self._keyword_ranking(connection, wide, lend=config.neighbours)
+        fused = fuse_strategies(vector, keyword, config)
+        return [Hit(one.distance, *one.key) for one in fused[: request.k]]
+
+    def _pooled(self, request: SearchRequest) -> SearchRequest:
+        return replace(request, k=max(request.k, self.hybrid_search.pool))
+
+    def _vector_ranking(
+        self, connection: sa.Connection, request: SearchRequest, *, lend: bool
+    ) -> builtins.list[Hit]:
+        """Return the vector side of a hybrid search."""
+        share = self.hybrid_search.vector_share if lend else 0.0
+        return self._vector_hits(connection, replace(request, lent_share=share))
+
+    def _keyword_ranking(
+        self, connection: sa.Connection, request: SearchRequest, *, lend: bool
+    ) -> builtins.list[Match]:
+        """Return the keyword side of a hybrid search."""
+        if not lend:
+            return self._keyword_matches(connection, request)
+        # Matches just below the pool may be lifted into it.
+        matches = self._keyword_matches(connection, replace(request, k=2 * request.k))
+        messages = [one.record_id for one in matches if one.record_type == "message"]
+        types = request.record_types
+        findable = messages and (types is None or "message" in types)
+        beside = self._messages_beside(connection, request, messages) if findable else {}
+        lent = with_lent_scores(matches, beside, self.hybrid_search.keyword_share)
+        return lent[: request.k]
+
+    def _messages_beside(
+        self, connection: sa.Connection, request: SearchRequest, message_ids: builtins.list[str]
+    ) -> dict[str, builtins.list[str]]:
+        """Return, by message, those right before and after it that the request may find."""
+        return messages_beside(connection, self.tables, request, message_ids)
+
+    def _stages(
+        self, connection: sa.Connection, requests: Sequence[SearchRequest], mode: str
+    ) -> dict[str, builtins.list[Match]]:
+        """Return the rankings behind a search: of its stages, or of a long query's pieces."""
+        if len(requests) > 1:
+            pieces = [self._ranking(connection, one, mode) for one in requests]
+            fused = fuse_pieces(pieces, requests[0].k)
+            named = {f"piece {number}": one for number, one in enumerate(pieces, start=1)}
+            return {name: _scored(one) for name, one in (named | {"fusion": fused}).items()}
+        request = requests[0]
+        if mode == "vector":
+            return {"vector": _scored(self._vector_hits(connection, request))}
+        if mode == "keyword":
+            return {"keyword": self._keyword_matches(connection, request)}
+        wide, config = self._pooled(request), self.hybrid_search
+        vector = self._vector_ranking(connection, wide, lend=False)
+        keyword = self._keyword_ranking(connection, wide, lend=False)
+        stages = {"vector": _scored(vector), "keyword": keyword}
+        if config.neighbours:
+            vector = self._vector_ranking(connection, wide, lend=True)
+            keyword = self._keyword_ranking(connection, wide, lend=True)
+            stages |= {"vector_neighbours": _scored(vector), "keyword_neighbours": keyword}
+        fusion = fuse_strategies(vector, keyword, config)
+        return stages | {"fusion": [Match(one.score, *one.key) for one in fusion]}
 
     def _hydrate(
         self, connection: sa.Connection, hits: Sequence[Hit], include_invalid: bool
@@ -143,16 +277,9 @@ class Searching(StoreParts):
         ]
 
 
-def fuse(rankings: Sequence[Sequence[Hit]], k: int) -> builtins.list[Hit]:
-    """Fuse rankings by reciprocal rank; the scores of the best `k` are made to sum to 1."""
-    scores: dict[tuple[str, str], float] = {}
-    for ranking in rankings:
-        for rank, hit in enumerate(ranking, start=1):
-            key = (hit.record_type, hit.record_id)
-            scores[key] = scores.get(key, 0.0) + 1.0 / (_RANK_CONSTANT + rank)
-    best = sorted(scores.items(), key=lambda one: -one[1])[:k]
-    total = sum(score for _, score in best)
-    return [Hit(1.0 - score / total, *key) for key, score in best]
+def _scored(hits: Sequence[Hit]) -> list[Match]:
+    """Return hits with similarity, 1 - distance, as their score."""
+    return [Match(1.0 - distance, *key) for distance, *key in hits]
 
 
 def _check_numbers(k: object, num_hops: object, max_linked_results: object) -> None:
