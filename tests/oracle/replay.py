@@ -97,7 +97,7 @@ def _with_identity(
     """Number new rows as GENERATED ALWAYS does; refuse a number that the statement brings."""
     if not isinstance(statement, Insert):
         return statement, rows
-    if statement._multi_values or statement.select is not None:
+    if statement._multi_values:
         raise AssertionError("only INSERT … VALUES of one row is known to the recorder")
     generated = [column for column in statement.table.columns if column.identity is not None]
     named = {str(getattr(key, "name", key)) for key in statement._values or ()}
@@ -106,6 +106,8 @@ def _with_identity(
             raise_ora(32795, "cannot insert into a generated always identity column")
     if not generated:
         return statement, rows
+    if statement.select is not None:
+        raise AssertionError("INSERT … SELECT into a numbered table is not known to the recorder")
     if rows:
         return statement, [
             {**row, **{column.name: identities.next(column) for column in generated}}

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from oracleagentmemory.apis.embedders.scoped import ScopedQueryEmbedder
 from oracleagentmemory.errors import StateError
 from oracleagentmemory.storage.engine import WriteTransaction
-from oracleagentmemory.storage.kinds import KINDS, Kind
+from oracleagentmemory.storage.kinds import IMAGE, KINDS, Kind
 from oracleagentmemory.storage.rows import content_hash, effective_time, row_fingerprint
 from oracleagentmemory.storage.store.base import StoreParts, searched_text
 from oracleagentmemory.storage.textsearch import index_text, scope_token
@@ -56,7 +56,7 @@ class Extending(StoreParts):
         self.engine.refuse_in_transaction("filling the SDK-only tables")
         if not self.has_extras:
             return 0
-        added = sum(self._fill_states(kind) for kind in KINDS)
+        added = sum(self._fill_states(kind) for kind in (*KINDS, IMAGE))
         if self.keeps_texts:
             added += self._repeat(self._fill_texts)
         if isinstance(self.embedder, ScopedQueryEmbedder):
