@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from django.core.management import call_command, get_commands
+from django.db import connection
 
 from memoryapp.memory import client
 from memoryapp.models import AuditEntry
@@ -39,8 +40,16 @@ def import_one(folder: Path) -> None:
     run("memory_import", file, "--format", "messages")
 
 
+def repair(folder: Path) -> None:
+    client().add_memory("likes tea", user_id="ada")
+    with connection.cursor() as cursor:
+        cursor.execute("DELETE FROM x_text")
+    run("memory_check", "--repair")
+
+
 #: What each command does that must be logged, and what the newest entry then says.
 CHANGES: dict[str, tuple[Callable[[Path], None], str]] = {
+    "memory_check": (repair, "command:memory_check"),
     "memory_demo": (lambda _: run("memory_demo"), "command:memory_demo"),
     "memory_import": (import_one, "command:memory_import"),
     "memory_key": (lambda _: run("memory_key", "create", "test"), "command:memory_key"),

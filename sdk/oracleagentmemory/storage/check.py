@@ -15,46 +15,17 @@ from typing import Any, ClassVar
 import sqlalchemy as sa
 from sqlalchemy.sql.elements import ColumnElement
 
+from oracleagentmemory.apis.upkeep import Finding
 from oracleagentmemory.storage.extras import ExtraTables
 from oracleagentmemory.storage.kinds import IMAGE, KINDS, PROFILE, Kind
 from oracleagentmemory.storage.layout import ManagedTables
+from oracleagentmemory.storage.registry import Registry
 from oracleagentmemory.storage.rows import fingerprint
 
 #: Faults of one sort that a report names; it counts all.
 EXAMPLES = 5
 ALL_KINDS = (*KINDS, IMAGE)
 SEARCHED_KINDS = tuple(kind for kind in ALL_KINDS if kind.text is not None)
-
-
-@dataclass(frozen=True)
-class Finding:
-    """Faults of one sort.
-
-    Attributes:
-        code: Names the sort, such as `orphan_chunks`.
-        meaning: What is wrong, in words that follow a count.
-        count: How many there are.
-        examples: What the first few concern.
-        repairable: Whether `repair` puts it right.
-    """
-
-    code: str
-    meaning: str
-    count: int
-    examples: tuple[str, ...]
-    repairable: bool
-
-
-@dataclass(frozen=True)
-class CheckReport:
-    """What `check` found."""
-
-    findings: tuple[Finding, ...]
-
-    @property
-    def ok(self) -> bool:
-        """Whether nothing was found."""
-        return not self.findings
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,16 +250,16 @@ class RegistryState(Check):
     meaning = "rows of the registry that do not say that the store is whole"
     repairable = False
 
-    def __init__(self, tables: ManagedTables, extras: ExtraTables, name: str) -> None:
+    def __init__(self, tables: ManagedTables, extras: ExtraTables, registry: Registry) -> None:
         super().__init__(tables, extras)
-        self.name = name
+        self.registry = registry
 
     def faults(self, connection: sa.Connection) -> Iterator[Fault]:
-        stores = self.tables.stores.c
-        mine = sa.select(stores.lifecycle_state).where(stores.memory_store_name == self.name)
-        states = connection.execute(mine).scalars().all()
-        if states != ["CREATED"]:
-            yield Fault(f"{self.name} is {', '.join(states) or 'missing'}, not CREATED", None)
+        config = self.registry.read(connection)
+        state = "missing" if config is None else config.lifecycle_state
+        at_work = config is not None and config.reembedding is not None
+        if state != "CREATED" and not at_work:
+            yield Fault(f"{self.registry.name} is {state}, not CREATED", None)
 
 
 #: In the order in which faults are put right.

@@ -14,8 +14,8 @@ from __future__ import annotations
 import base64
 import binascii
 import json
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
@@ -46,55 +46,7 @@ STATE, CHUNK, SOURCE = "x_record_state", "record_chunks", "x_source"
 RELATION, CHANGE = "memory_link", "x_change"
 #: Records together with all that belongs to them; fits an IN list.
 GROUP = 500
-#: Ids that one scope may name; databases limit the parameters of a statement.
-MAX_SCOPE_IDS = 5000
 _CHECKED = {"status": ("valid", "invalid"), "actor_type": ("user", "agent")}
-
-
-@dataclass(frozen=True, kw_only=True)
-class DumpScope:
-    """Which records a dump holds: all that any of the three names.
-
-    Attributes:
-        user_ids: Profiles of these users, the threads they own or speak in, and their records.
-        thread_ids: These threads with everything in them, whoever it belongs to.
-        record_ids: Records with these ids; a thread comes whole, a message with its images, a
-            memory with its relations.
-    """
-
-    user_ids: Collection[str] = ()
-    thread_ids: Collection[str] = ()
-    record_ids: Collection[str] = ()
-
-    def __post_init__(self) -> None:
-        for name in ("user_ids", "thread_ids", "record_ids"):
-            ids = getattr(self, name)
-            if isinstance(ids, str) or not isinstance(ids, Collection):
-                raise InvalidInputError(f"{name} must be a list of ids, not {ids!r:.80}")
-            checked = sorted({check_id(one, name) for one in ids})
-            object.__setattr__(self, name, tuple(checked))
-        count = len(self.user_ids) + len(self.thread_ids) + len(self.record_ids)
-        if count > MAX_SCOPE_IDS:
-            raise InvalidInputError(
-                f"a dump's scope names {count} ids and may name {MAX_SCOPE_IDS}; make several "
-                "dumps, or one of the whole store"
-            )
-
-
-@dataclass(frozen=True)
-class RestoreReport:
-    """What a restore did.
-
-    Attributes:
-        rows: Restored rows by table.
-        new_ids: With `ids="new"`, the new id of each old one by kind of record.
-        left_out: Rows by table that could not be restored: relations and sources whose other
-            end does not exist, profiles of actors that have one, what the store has no table for.
-    """
-
-    rows: Mapping[str, int]
-    new_ids: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    left_out: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

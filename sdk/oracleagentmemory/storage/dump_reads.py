@@ -9,6 +9,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.sql.elements import ColumnElement
 
+from oracleagentmemory.apis.upkeep import DumpScope
 from oracleagentmemory.apis.validation import RESERVED_KEY
 from oracleagentmemory.storage.dump import (
     CHANGE,
@@ -20,7 +21,6 @@ from oracleagentmemory.storage.dump import (
     STATE,
     DumpFormat,
     DumpHeader,
-    DumpScope,
     encode_line,
 )
 from oracleagentmemory.storage.extras import ExtraTables

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
+from oracleagentmemory.apis.upkeep import DumpScope
 from oracleagentmemory.core.sqlmemorystore import SQLMemoryStore
 from oracleagentmemory.errors import (
     DimensionMismatchError,
@@ -20,7 +21,6 @@ from oracleagentmemory.errors import (
     NotFoundError,
     WrongTypeError,
 )
-from oracleagentmemory.storage.dump import DumpScope
 from oracleagentmemory.storage.kinds import KINDS
 from oracleagentmemory.storage.rows import row_fingerprint
 from oracleagentmemory.storage.writes import Prepared

@@ -10,10 +10,10 @@ import sqlalchemy as sa
 
 from oracleagentmemory._threaded import threaded
 from oracleagentmemory.apis.embedders.scoped import ScopedQueryEmbedder
+from oracleagentmemory.apis.upkeep import CheckReport
 from oracleagentmemory.storage.check import (
     COMMON_CHECKS,
     Check,
-    CheckReport,
     Fault,
     MissingTokens,
     RegistryState,
@@ -98,7 +98,7 @@ class Checking(StoreParts):
             checks.append(MissingTokens(tables, extras))
         if self.keeps_texts:
             checks.append(VectorSizes(tables, extras, self.current_config().dimension))
-        checks.append(RegistryState(tables, extras, self.registry.name))
+        checks.append(RegistryState(tables, extras, self.registry))
         return [check for check in checks if self.has_extras or not check.needs_extras]
 
     def _repair(self, transaction: WriteTransaction) -> dict[str, int]:

@@ -6,8 +6,9 @@ from collections.abc import Iterable
 from typing import IO, Literal
 
 from oracleagentmemory._threaded import threaded
+from oracleagentmemory.apis.upkeep import DumpScope, RestoreReport
 from oracleagentmemory.errors import InvalidInputError
-from oracleagentmemory.storage.dump import DumpFormat, DumpHeader, DumpScope, RestoreReport
+from oracleagentmemory.storage.dump import DumpFormat, DumpHeader
 from oracleagentmemory.storage.dump_lines import CheckedDump, spool
 from oracleagentmemory.storage.dump_reads import DumpReads
 from oracleagentmemory.storage.store.restoring import Restoring

@@ -10,6 +10,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from oracleagentmemory.apis.upkeep import RestoreReport
 from oracleagentmemory.apis.validation import RESERVED_KEY
 from oracleagentmemory.errors import DuplicateIdError, InvalidInputError, NotFoundError
 from oracleagentmemory.storage.dump import (
@@ -20,7 +21,6 @@ from oracleagentmemory.storage.dump import (
     SOURCE,
     STATE,
     DumpHeader,
-    RestoreReport,
     kind_of_chunk,
 )
 from oracleagentmemory.storage.dump_lines import CheckedDump, Rows
