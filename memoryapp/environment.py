@@ -69,8 +69,9 @@ class Environment(BaseSettings):
 
     #: Folder for what the product writes: database, broker files, secret key, collected files.
     memory_var_dir: Path = BASE_DIR / "var"
-    #: What turns text into vectors: ``local`` (English, offline, 256 dimensions) is all so far.
-    memory_embedder: Literal["local"] = "local"
+    #: What turns text into vectors: ``local`` (English, offline, 256 dimensions), or
+    #: ``module:factory``, a function of yours without arguments that returns an ``IEmbedder``.
+    memory_embedder: str = Field(default="local", pattern=r"^(local|\w+(\.\w+)*:\w+)$")
     #: Bytes of vectors that web processes and worker keep in memory, all together.
     memory_vector_cache_bytes: int = Field(default=768 * 1024 * 1024, ge=1024 * 1024)
     #: May the store create its tables? ``require_existing`` when a DBA made them.

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING
+import importlib
+from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 
@@ -13,6 +14,7 @@ from oracleagentmemory.core.dbschemapolicy import SchemaPolicy
 from oracleagentmemory.core.embedders import LocalEmbedder
 from oracleagentmemory.core.extractors import MemoryExtractionConfig
 from oracleagentmemory.core.sqlitememorystore import SQLiteMemoryStore
+from oracleagentmemory.errors import InvalidInputError
 from oracleagentmemory.inspection import StoreInspector
 
 if TYPE_CHECKING:
@@ -28,10 +30,37 @@ def store() -> SQLMemoryStore:
         # Loads the Oracle driver, which an installation on SQLite never needs.
         from oracleagentmemory.core.oracledbmemorystore import OracleDBMemoryStore
 
-        return OracleDBMemoryStore(LocalEmbedder(), engine, schema_policy=policy)
-    built = SQLiteMemoryStore(engine=engine, embedder=LocalEmbedder(), schema_policy=policy)
+        return OracleDBMemoryStore(embedder(), engine, schema_policy=policy)
+    built = SQLiteMemoryStore(engine=engine, embedder=embedder(), schema_policy=policy)
     built.vector_cache.budget_bytes = settings.MEMORY_VECTOR_CACHE_BYTES
     return built
+
+
+def embedder() -> Any:
+    """Make the embedder that MEMORY_EMBEDDER names.
+
+    One that names no model of its own gets the setting's value as its name, so that the store
+    can tell its vectors from another one's.
+
+    Raises: InvalidInputError when the setting names nothing that embeds.
+    """
+    name: str = settings.MEMORY_EMBEDDER
+    if name == "local":
+        return LocalEmbedder()
+    module, _, factory = name.partition(":")
+    try:
+        make = getattr(importlib.import_module(module), factory)
+    except (ImportError, AttributeError) as error:
+        raise InvalidInputError(f"MEMORY_EMBEDDER={name} cannot be loaded: {error}") from error
+    made = make()
+    if not callable(getattr(made, "embed", None)):
+        raise InvalidInputError(
+            f"MEMORY_EMBEDDER={name} must be a function that returns an IEmbedder; it returned "
+            f"{type(made).__name__}"
+        )
+    if getattr(made, "embedder_id", None) is None:
+        made.embedder_id = name
+    return made
 
 
 @functools.cache

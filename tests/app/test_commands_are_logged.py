@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from io import StringIO
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 from django.core.management import call_command, get_commands
@@ -13,6 +14,7 @@ from django.db import connection
 from memoryapp.memory import client
 from memoryapp.models import AuditEntry
 from oracleagentmemory.apis.ttl import TimeToLiveAnchor
+from oracleagentmemory.core import SQLiteMemoryStore
 
 pytestmark = pytest.mark.django_db
 
@@ -47,6 +49,12 @@ def repair(folder: Path) -> None:
     run("memory_check", "--repair")
 
 
+def extend(folder: Path) -> None:
+    # On SQLite a store that is open has all its tables: let one be reported as made.
+    with patch.object(SQLiteMemoryStore, "_make_extras", return_value=["table x_source"]):
+        run("memory_store_extend")
+
+
 #: What each command does that must be logged, and what the newest entry then says.
 CHANGES: dict[str, tuple[Callable[[Path], None], str]] = {
     "memory_check": (repair, "command:memory_check"),
@@ -54,6 +62,8 @@ CHANGES: dict[str, tuple[Callable[[Path], None], str]] = {
     "memory_import": (import_one, "command:memory_import"),
     "memory_key": (lambda _: run("memory_key", "create", "test"), "command:memory_key"),
     "memory_purge": (purge, "command:memory_purge"),
+    "memory_reembed": (lambda _: run("memory_reembed"), "command:memory_reembed"),
+    "memory_store_extend": (extend, "command:memory_store_extend"),
 }
 #: The two that start the product: tests/process runs them, and memory_prepare calls the others.
 STARTS = {"memory_prepare", "memory_run"}

@@ -82,6 +82,8 @@ def test_names_of_the_test_suite_are_no_settings(monkeypatch: pytest.MonkeyPatch
         ("DJANGO_LANGUAGE_CODE", "tlh"),
         ("DJANGO_LOG_LEVEL", "LOUD"),
         ("DJANGO_TIME_ZONE", "Mars/Olympus_Mons"),
+        ("MEMORY_EMBEDDER", "my.module"),
+        ("MEMORY_EMBEDDER", "os;x:make"),
         ("MEMORY_MAX_BODY_BYTES", "10"),
         ("MEMORY_PURGE_INTERVAL_S", "0"),
         ("MEMORY_SCHEMA_POLICY", "recreate"),

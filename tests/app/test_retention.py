@@ -5,10 +5,10 @@ from __future__ import annotations
 from io import StringIO
 
 import pytest
-from django.core.management import call_command
+from django.core.management import CommandError, call_command
 
 from memoryapp.access import Access, Role
-from memoryapp.memory import client
+from memoryapp.memory import client, store
 from memoryapp.models import AuditEntry
 from memoryapp.services import audit, retention
 from memoryapp.tasks.memories import purge_expired
@@ -61,6 +61,37 @@ def test_command_and_task_delete_and_say_how_many() -> None:
     call_command("memory_purge", stdout=output)
     assert output.getvalue() == "Deleted 2 expired records.\n"
     assert purge_expired() == 0
+
+
+@pytest.mark.usefixtures("_two_expired_memories")
+def test_each_batch_has_its_own_entry_and_a_failing_one_keeps_those_before(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("oracleagentmemory.storage.store.deleting.PURGE_BATCH", 1)
+    seen: list[int] = []
+
+    def stop(count: int) -> None:
+        seen.append(count)
+        if len(seen) == 1:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        retention.purge(OPERATOR, progress=stop)
+    assert retention.count_expired(OPERATOR) == 1
+    assert retention.purge(OPERATOR, progress=stop) == 1
+    entries = AuditEntry.objects.filter(action="purge")
+    assert [entry.detail for entry in entries] == [{"count": 1}] * 2
+
+
+@pytest.mark.usefixtures("_two_expired_memories")
+def test_a_store_that_is_being_re_embedded_is_purged_later() -> None:
+    prepared = store().prepare_reembed()
+    with nothing_changes():
+        assert purge_expired() == 0
+        with pytest.raises(CommandError, match=r"manage\.py memory_reembed"):
+            call_command("memory_purge")
+    store().write(prepared)
+    assert purge_expired() == 2
 
 
 def test_nothing_expired_writes_no_audit_entry() -> None:

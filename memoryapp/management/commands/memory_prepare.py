@@ -11,7 +11,7 @@ from django.db import DatabaseError
 
 from memoryapp.access import Access
 from memoryapp.memory import open_store
-from memoryapp.services import people, threads
+from memoryapp.services import people, stores, threads
 from oracleagentmemory.errors import AgentMemoryError
 
 
@@ -26,14 +26,16 @@ class Command(BaseCommand):
             call_command("migrate", interactive=False, verbosity=0)
             call_command("collectstatic", interactive=False, verbosity=0)
             open_store()
+            access = Access.of_command("memory_prepare")
+            if problem := stores.embedder_problem(access):
+                self.stderr.write(f"Nothing can be searched by meaning: {problem}")
             if people.find_admin() is None:
-                self._begin()
+                self._begin(access)
         except (DatabaseError, AgentMemoryError) as error:
             raise CommandError(f"cannot use the database: {error}") from error
 
-    def _begin(self) -> None:
+    def _begin(self, access: Access) -> None:
         """The admin comes last: a first start that was interrupted begins again."""
-        access = Access.of_command("memory_prepare")
         if settings.ENVIRONMENT.memory_demo and not has_threads(access):
             call_command("memory_demo", stdout=self.stdout)
         person, password = people.create_first_admin(access)

@@ -87,3 +87,29 @@ class CheckReport:
     def ok(self) -> bool:
         """Whether nothing was found."""
         return not self.findings
+
+
+@dataclass(frozen=True)
+class ReembedProgress:
+    """How far a re-embedding is: chunks of text with a new vector, and all of them."""
+
+    done: int
+    total: int
+
+
+@dataclass(frozen=True)
+class ReembedReport:
+    """What a finished re-embedding has changed.
+
+    Attributes:
+        chunks: Chunks that have a new vector.
+        cleared: Chunks without text whose vector had been given by a caller; nothing can make it
+            anew, so they have none any more.
+        dimension: Numbers per vector now.
+        embedder_id: The embedder the vectors come from now.
+    """
+
+    chunks: int
+    cleared: int
+    dimension: int
+    embedder_id: str | None

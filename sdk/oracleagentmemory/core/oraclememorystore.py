@@ -180,6 +180,10 @@ class OracleMemoryStore(IMemoryStore):
         """Delete every expired record; return how many."""
 
     @abc.abstractmethod
+    def prepare_purge(self) -> Prepared[int]:
+        """Prepare one step of `purge_expired`; it gives 0 when nothing was left."""
+
+    @abc.abstractmethod
     def count_expired(self) -> int:
         """Return how many records `purge_expired` would delete."""
 

@@ -148,6 +148,7 @@ class OracleSchema:
 
     def make_extras(self, config: StoreConfig) -> list[str]:
         """Make the SDK-only tables that are missing; return what was made."""
+        self._refuse_in_transaction()
         missing = [one for one in self.extras.tables if one.name not in self._existing()]
         self._create_tables(missing)
         if missing and config.extras_version is None:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from oracleagentmemory.apis.upkeep import ReembedProgress, ReembedReport
 from oracleagentmemory.core.sqlmemorystore import SQLMemoryStore
 from oracleagentmemory.errors import (
     DimensionMismatchError,
@@ -16,7 +17,6 @@ from oracleagentmemory.errors import (
     RetryableError,
     StateError,
 )
-from oracleagentmemory.storage.store.reembedding import ReembedProgress, ReembedReport
 from tests.sdk.contract.conftest import MakeStore
 from tests.sdk.contract.snapshots import check_agreement, everything, rows_of
 from tests.sdk.contract.test_adding import make_thread

@@ -179,9 +179,13 @@ class Deleting(StoreParts):
         part of that one. Summaries of threads that lost messages become invalid.
         """
         total = 0
-        while gone := self.write(Prepared(self._purge_some)):
+        while gone := self.write(self.prepare_purge()):
             total += gone
         return total
+
+    def prepare_purge(self) -> Prepared[int]:
+        """Prepare one step of `purge_expired`: at most 1,000 records; 0 when all are gone."""
+        return Prepared(self._purge_some)
 
     def _purge_some(self, transaction: WriteTransaction) -> int:
         limit = {"limit": PURGE_BATCH}

@@ -9,7 +9,6 @@ from typing import Any
 import sqlalchemy as sa
 
 from oracleagentmemory.apis.embedders.scoped import ScopedQueryEmbedder
-from oracleagentmemory.errors import StateError
 from oracleagentmemory.storage.engine import WriteTransaction
 from oracleagentmemory.storage.kinds import IMAGE, KINDS, Kind
 from oracleagentmemory.storage.rows import content_hash, effective_time, row_fingerprint
@@ -36,8 +35,6 @@ class Extending(StoreParts):
         Raises:
             StateError: Inside an open transaction.
         """
-        if self.engine.in_transaction:
-            raise StateError("a store cannot be extended inside an open transaction")
         made = self._make_extras()
         self.has_extras = True
         self.fill_extras()

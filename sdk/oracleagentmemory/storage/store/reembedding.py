@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import sqlalchemy as sa
 
 from oracleagentmemory.apis.embedders.scoped import ScopedQueryEmbedder
+from oracleagentmemory.apis.upkeep import ReembedProgress, ReembedReport
 from oracleagentmemory.errors import InvalidInputError, RetryableError, StateError
 from oracleagentmemory.storage.engine import WriteTransaction
 from oracleagentmemory.storage.extras import UNSCOPED
@@ -28,32 +29,6 @@ from oracleagentmemory.storage.writes import Prepared
 
 #: Texts embedded and noted in one step.
 REEMBED_BATCH = 256
-
-
-@dataclass(frozen=True)
-class ReembedProgress:
-    """How far a re-embedding is: chunks of text with a new vector, and all of them."""
-
-    done: int
-    total: int
-
-
-@dataclass(frozen=True)
-class ReembedReport:
-    """What a finished re-embedding has changed.
-
-    Attributes:
-        chunks: Chunks that have a new vector.
-        cleared: Chunks without text whose vector had been given by a caller; nothing can make it
-            anew, so they have none any more.
-        dimension: Numbers per vector now.
-        embedder_id: The embedder the vectors come from now.
-    """
-
-    chunks: int
-    cleared: int
-    dimension: int
-    embedder_id: str | None
 
 
 class Reembedding(StoreParts):
