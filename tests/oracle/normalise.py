@@ -24,7 +24,7 @@ def normalise(sql: str) -> str:
     sql = _rewrite_calls(sql, "VECTOR_DISTANCE", _vector_distance)
     sql = _rewrite_calls(sql, "JSON_EXISTS", _json_exists)
     sql = _rewrite_calls(sql, "JSON_EQUAL", lambda inside: f"(JSON_EQUAL_({inside}) = 1)")
-    for name in ("JSON_SERIALIZE", "JSON_VALUE", "JSON_TRANSFORM"):
+    for name in ("JSON_SERIALIZE", "JSON_VALUE", "JSON_QUERY", "JSON_TRANSFORM"):
         sql = _rewrite_calls(sql, name, _json_function)
     return _rewrite_calls(sql, "CONTAINS", lambda inside: f"(CONTAINS_({inside}))")
 

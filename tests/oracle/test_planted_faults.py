@@ -16,7 +16,7 @@ import sqlalchemy as sa
 from sqlalchemy.dialects.oracle.base import OracleCompiler
 
 from oracleagentmemory.core import OracleDBMemoryStore
-from oracleagentmemory.storage import engine, filters, types, vector_sql
+from oracleagentmemory.storage import engine, filters_oracle, types, vector_sql
 from oracleagentmemory.storage.store import reading
 from tests.oracle.stores import new_recorder, open_on
 from tests.sdk.search.stores import DIMENSION, WordEmbedder
@@ -112,7 +112,7 @@ def _wrong_metric(patch: pytest.MonkeyPatch) -> None:
 
 
 def _unpassed_value(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(filters._OracleFilter, "_bound", lambda self, value: ":unbound")
+    patch.setattr(filters_oracle._Writer, "_bound", lambda self, value: ":unbound")
 
 
 def _column_typo(patch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import sqlalchemy as sa
@@ -19,9 +19,8 @@ from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.elements import ColumnElement
 from sqlalchemy.sql.visitors import InternalTraversal
 
-from oracleagentmemory.apis.validation import RESERVED_KEY, check_json, check_text
+from oracleagentmemory.apis.validation import RESERVED_KEY, check_json
 from oracleagentmemory.errors import InvalidInputError
-from oracleagentmemory.storage.types import LongText
 
 NOT, CONTAINS, CONTAINS_ANY = "$not", "$array_contains", "$array_contains_any"
 OPERATORS = frozenset((NOT, CONTAINS, CONTAINS_ANY))
@@ -96,8 +95,8 @@ def parse_filter(value: Mapping[str, Any] | None) -> Filter:
     if not isinstance(value, dict):
         kind = type(value).__name__
         raise InvalidInputError(f"metadata_filter must be a dict or None, not {kind}")
+    check_json(value, "metadata_filter")  # also bounds the depth, for every walk that follows
     _refuse_tuples(value)
-    check_json(value, "metadata_filter")
     condition = _fields(value)
     return Filter(condition, json.dumps(value, sort_keys=True, ensure_ascii=False))
 
@@ -111,8 +110,12 @@ def refuse_unknown_operators(value: object) -> None:
     Raises:
         InvalidInputError: If a key below the top level starts with `$` and is no operator.
     """
-    if not isinstance(value, dict):
-        return
+    if isinstance(value, dict):
+        check_json(value, "metadata_filter")
+        _refuse_unknown(value)
+
+
+def _refuse_unknown(value: dict[str, Any]) -> None:
     for inner in value.values():
         if isinstance(inner, dict):
             unknown = [key for key in inner if str(key).startswith("$") and key not in OPERATORS]
@@ -121,7 +124,7 @@ def refuse_unknown_operators(value: object) -> None:
                 raise InvalidInputError(
                     f"metadata_filter has the unknown operator {unknown[0]!r}; known are {known}"
                 )
-            refuse_unknown_operators(inner)
+            _refuse_unknown(inner)
 
 
 def matches(filter_: Filter, metadata: Mapping[str, Any] | None) -> bool:
@@ -249,85 +252,6 @@ def _matches_sqlite(element: metadata_matches, compiler: SQLCompiler, **kw: Any)
 
 @compiles(metadata_matches, "oracle")
 def _matches_oracle(element: metadata_matches, compiler: SQLCompiler, **kw: Any) -> str:
-    column = compiler.process(element.column, **kw)
-    condition = element.filter.condition
-    if condition is None:
-        reserved = _path((RESERVED_KEY,))
-        rest = f"JSON_TRANSFORM({column}, REMOVE {reserved} IGNORE ON MISSING)"
-        only_reserved = f"JSON_EXISTS({column}, {reserved}) AND JSON_EQUAL({rest}, JSON('{{}}'))"
-        return f"({column} IS NULL OR ({only_reserved}))"
-    if not condition.fields:
-        return "(1 = 1)"
-    return _OracleFilter(compiler, column, kw).conditions(condition, ())
+    from oracleagentmemory.storage.filters_oracle import oracle_condition
 
-
-@dataclass(frozen=True)
-class _OracleFilter:
-    """Writes a condition as JSON_EXISTS; values travel as bound JSON."""
-
-    compiler: SQLCompiler
-    column: str
-    options: dict[str, Any]
-    negated: bool = False
-
-    def conditions(self, condition: Condition, path: tuple[str, ...]) -> str:
-        match condition:
-            case Equals(value):
-                return self._exists(_path(path), " || ", _twins(value))
-            case Contains(values, any_of):
-                return self._contains(values, any_of, path)
-            case Not(inner):
-                return f"NOT {replace(self, negated=True).conditions(inner, path)}"
-            case AllOf(inner):
-                return self._joined(" AND ", [self.conditions(part, path) for part in inner])
-            case Fields(fields):
-                parts = [self.conditions(part, (*path, key)) for key, part in fields]
-                if path:
-                    is_object = _path(path, '?(@.type() == "object")')
-                    parts.insert(0, self._json_exists(is_object))
-                return self._joined(" AND ", parts)
-
-    def _contains(self, values: tuple[Any, ...], any_of: bool, path: tuple[str, ...]) -> str:
-        is_array = _path(path, '?(@.type() == "array")')
-        members = [self._exists(_path(path, "[*]"), " || ", [value]) for value in values]
-        found = self._joined(" OR " if any_of else " AND ", members)
-        return f"({self._json_exists(is_array)} AND {found})"
-
-    def _exists(self, path: str, joint: str, values: list[Any]) -> str:
-        names = [f"v{number}" for number in range(len(values))]
-        test = joint.join(f"@ == ${name}" for name in names)
-        passing = ", ".join(
-            f'JSON({self._bound(value)}) AS "{name}"'
-            for name, value in zip(names, values, strict=True)
-        )
-        # The path ends in a quote, which the condition has to go before.
-        return self._json_exists(f"{path[:-1]}?({test})' PASSING {passing}")
-
-    def _json_exists(self, arguments: str) -> str:
-        exists = f"JSON_EXISTS({self.column}, {arguments} ERROR ON ERROR)"
-        # Of no metadata it is UNKNOWN, which NOT would leave UNKNOWN.
-        return f"({self.column} IS NOT NULL AND {exists})" if self.negated else exists
-
-    def _bound(self, value: Any) -> str:
-        text = json.dumps(value, ensure_ascii=False)
-        parameter = sa.bindparam(None, text, LongText(), unique=True)
-        return str(self.compiler.process(parameter, **self.options))
-
-    @staticmethod
-    def _joined(joint: str, parts: list[str]) -> str:
-        return f"({joint.join(parts)})"
-
-
-def _path(keys: tuple[str, ...], suffix: str = "") -> str:
-    """Return a JSON path as a SQL literal; keys hold any character."""
-    steps = "".join(f".{json.dumps(check_text(key, 'a key'))}" for key in keys)
-    return "'" + f"${steps}{suffix}".replace("'", "''") + "'"
-
-
-def _twins(value: Any) -> list[Any]:
-    # Python's True equals 1 and False equals 0; Oracle's do not.
-    if isinstance(value, bool):
-        return [value, int(value)]
-    if isinstance(value, int | float) and value in (0, 1):
-        return [value, bool(value)]
-    return [value]
+    return oracle_condition(element.filter.condition, element.column, compiler, kw)

@@ -82,6 +82,44 @@ FOUND: dict[str, tuple[dict[str, Any], set[str]]] = {
 }
 
 
+#: Keys that mean something to SQL, to JSON paths, to Python's templates or to SQLAlchemy.
+NASTY_KEYS = [
+    "",
+    " ",
+    "it's",
+    'say "so"',
+    "a.b",
+    "$",
+    "$eq",
+    "$.a",
+    "a[0]",
+    "[*]",
+    "@",
+    "*",
+    "') OR 1=1 --",
+    '"?(1 == 1)',
+    "\\",
+    "\\u0061",
+    "a\nb\tc",
+    ":bind",
+    ":1",
+    "%s",
+    "%(x)s",
+    "{0}",
+    "?",
+    "__[POSTCOMPILE_types]",
+    "__[POSTCOMPILE_param_1]",
+    "q'[x]'",
+    "/*",
+    "&x",
+    "空",
+    "é",
+    "e\u0301",
+    "😀",
+    "\u2028",
+]
+
+
 @pytest.fixture
 def filled(store: SQLMemoryStore) -> SQLMemoryStore:
     for name, metadata in ROWS.items():
@@ -110,6 +148,85 @@ def test_the_filter_counts_before_the_limit(filled: SQLMemoryStore) -> None:
     condition = {"a": {"b": 1, "c": 2}}
     assert [one.id for one, _ in filled.search("red", 1, metadata_filter=condition)] == ["dict2"]
     assert [one.id for one in filled.list("fact", limit=1, metadata_filter=condition)] == ["dict2"]
+
+
+def test_a_key_is_a_name_and_nothing_else(store: SQLMemoryStore) -> None:
+    for place, key in enumerate(NASTY_KEYS):
+        store.add(["red"], "fact", record_ids=f"n{place}", metadata={key: {key: place + 2}})
+    for place, key in enumerate(NASTY_KEYS):
+        condition = {key: {key: place + 2}}
+        assert [one.id for one in store.list("fact", metadata_filter=condition)] == [f"n{place}"]
+        found = store.search("red", 100, record_types=["fact"], metadata_filter=condition)
+        assert [one.id for one, _ in found] == [f"n{place}"], key
+        assert store.list("fact", metadata_filter={key: {key: "other"}}) == []
+
+
+def nested(value: Any, levels: int) -> dict[str, Any]:
+    for level in range(levels):
+        value = {f"level {level}": value}
+    return value  # type: ignore[no-any-return]
+
+
+def test_ten_levels_are_matched(store: SQLMemoryStore) -> None:
+    store.add(["red"], "fact", record_ids="deep", metadata=nested({"x": [1, 2], "y": "z"}, 10))
+    store.add(["red"], "fact", record_ids="other", metadata=nested({"x": [1, 3], "y": "z"}, 10))
+    store.add(["red"], "fact", record_ids="less", metadata=nested({"x": [1, 2], "y": "z"}, 9))
+    for inner, expected in [
+        ({"x": [1, 2]}, ["deep"]),
+        ({"x": {"$array_contains": 1}}, ["deep", "other"]),
+        ({"x": {"$not": {"$array_contains": 2}}, "y": "z"}, ["other"]),
+    ]:
+        condition = nested(inner, 10)
+        assert [one.id for one in store.list("fact", metadata_filter=condition)] == expected
+        found = store.search("red", 5, metadata_filter=condition)
+        assert sorted(one.id for one, _ in found) == expected
+
+
+def test_numbers_are_told_apart_by_every_digit(store: SQLMemoryStore) -> None:
+    numbers = [0, 2**53, 2**53 + 1, 2**63, 2**64, 10**40, -(10**40), 1e300, 5e-324, 1e-7, 0.1, 0.3]
+    for place, number in enumerate(numbers):
+        store.add(["red"], "fact", record_ids=f"n{place}", metadata={"n": number, "l": [number]})
+    for place, number in enumerate(numbers):
+        for condition in ({"n": number}, {"l": [number]}, {"l": {"$array_contains": number}}):
+            listed = store.list("fact", metadata_filter=condition)
+            assert [one.id for one in listed] == [f"n{place}"], number
+    assert store.list("fact", metadata_filter={"n": 0.1 + 0.2}) == []
+    assert len(store.list("fact", metadata_filter={"n": -0.0})) == 1
+
+
+def _lists(levels: int) -> Any:
+    value: Any = 1
+    for _ in range(levels):
+        value = [value]
+    return value
+
+
+def _nots(levels: int) -> Any:
+    value: Any = 1
+    for _ in range(levels):
+        value = {"$not": value}
+    return value
+
+
+TOO_DEEP = {
+    "objects": nested(1, 5000),
+    "lists": {"a": _lists(5000)},
+    "negations": {"a": _nots(5000)},
+    "just one level": nested(1, 66),
+}
+
+
+@pytest.mark.parametrize("name", TOO_DEEP)
+def test_a_filter_that_is_too_deep_is_refused_clearly(store: SQLMemoryStore, name: str) -> None:
+    store.add(["red"], "fact")
+    condition = TOO_DEEP[name]
+    for ask in (
+        lambda: store.list("fact", metadata_filter=condition),
+        lambda: store.search("red", 1, metadata_filter=condition),
+        lambda: refuse_unknown_operators(condition),
+    ):
+        with pytest.raises(InvalidInputError, match="nested deeper than 64 levels"):
+            ask()
 
 
 REFUSED: dict[str, Any] = {
