@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Literal
 
 from oracleagentmemory.apis.validation import check_id
 from oracleagentmemory.errors import InvalidInputError
@@ -28,9 +28,7 @@ def parse_cursor(kind: RowKind, text: str) -> dict[str, Any]:
         InvalidInputError: If it is no cursor of this kind of record.
     """
     if kind != "thread":
-        if not (text.isascii() and text.isdigit()) or int(text[:20]) > _MAX_SEQ:
-            raise InvalidInputError(f"{text!r:.80} is no cursor of a {kind} page")
-        return {"at_order_seq": int(text)}
+        return {"at_order_seq": _number(text, kind)}
     moment, _, record_id = text.partition("~")
     try:
         created_at = datetime.fromisoformat(moment)
@@ -42,10 +40,28 @@ def parse_cursor(kind: RowKind, text: str) -> dict[str, Any]:
     return {"at_created_at": created_at, "at_record_id": check_id(record_id, "a cursor's id")}
 
 
-def is_cursor(kind: RowKind, text: str) -> bool:
+def change_number(text: str) -> int:
+    """Return the number that a cursor of a page of changes names.
+
+    Raises:
+        InvalidInputError: If it is no such cursor.
+    """
+    return _number(text, "change")
+
+
+def _number(text: str, what: str) -> int:
+    if not (text.isascii() and text.isdigit()) or int(text[:20]) > _MAX_SEQ:
+        raise InvalidInputError(f"{text!r:.80} is no cursor of a {what} page")
+    return int(text)
+
+
+def is_cursor(kind: RowKind | Literal["change"], text: str) -> bool:
     """Whether a page of this kind accepts ``text`` as a cursor."""
     try:
-        parse_cursor(kind, text)
+        if kind == "change":
+            change_number(text)
+        else:
+            parse_cursor(kind, text)
     except InvalidInputError:
         return False
     return True

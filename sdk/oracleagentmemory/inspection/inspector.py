@@ -13,25 +13,39 @@ from oracleagentmemory.inspection.actor_statements import (
     ActorStatements,
 )
 from oracleagentmemory.inspection.actors import ActorCriteria, Actors
-from oracleagentmemory.inspection.cursors import parse_cursor
+from oracleagentmemory.inspection.changes import Changes, outside_page
+from oracleagentmemory.inspection.cursors import change_number, parse_cursor
 from oracleagentmemory.inspection.digests import Digests
+from oracleagentmemory.inspection.facets import FacetCounts
 from oracleagentmemory.inspection.page_statements import Direction
 from oracleagentmemory.inspection.pages import Pages
 from oracleagentmemory.inspection.results import (
+    COUNT_LIMIT,
     Actor,
     ActorPage,
+    ChangePage,
     Count,
     DayCount,
+    Facets,
+    OutsidePage,
     Page,
     Row,
     RowKind,
     Statistics,
     ThreadDigest,
 )
-from oracleagentmemory.inspection.selection import Filters, RecordFilters, criteria_of, id_set
+from oracleagentmemory.inspection.selection import (
+    Criteria,
+    Filters,
+    RecordFilters,
+    criteria_of,
+    id_set,
+)
 from oracleagentmemory.inspection.series import day_statement, local_days, midnights
 from oracleagentmemory.inspection.sources import Source
 from oracleagentmemory.inspection.statistics import TableCounts
+from oracleagentmemory.inspection.texts import Texts
+from oracleagentmemory.storage.extras import scope_key
 
 if TYPE_CHECKING:
     from oracleagentmemory.core.sqlmemorystore import SQLMemoryStore
@@ -53,13 +67,16 @@ class StoreInspector:
 
     def __init__(self, store: SQLMemoryStore) -> None:
         self._store = store
-        tables, extras = store.tables, store.extras
+        tables = store.tables
+        self._texts = Texts(store)
         sources = {
-            kind: Source(kind, tables, extras)
+            kind: Source(kind, store, self._texts)
             for kind in ("memory", "message", "thread", "document")
         }
         self._sources = sources
         self._pages = {kind: Pages(sources[kind]) for kind in ("memory", "message", "thread")}
+        self._facets = {kind: FacetCounts(sources[kind], self._pages[kind]) for kind in self._pages}
+        self._changes = Changes(store.extras)
         self._users = Actors(ActorStatements("user", tables, sources))
         self._agents = Actors(ActorStatements("agent", tables, sources))
         self._digests = Digests(sources)
@@ -86,7 +103,7 @@ class StoreInspector:
             InvalidInputError: If a filter, the limit or a cursor is not valid, or both cursors
                 are given.
         """
-        pages, criteria = self._of_kind(kind), criteria_of(kind, filters)
+        pages, criteria = self._of_kind(kind), self._criteria(kind, filters)
         cursor = _one_cursor(before, after)
         _check_limit(limit)
         direction: Direction = "newest"
@@ -96,6 +113,7 @@ class StoreInspector:
         if criteria.nothing:
             return Page(rows=[], older=None, newer=None)
         with self._store.engine.read() as connection:
+            criteria = self._texts.weighed(connection, criteria)
             return pages.page(connection, criteria, direction, cursor, limit)
 
     def count(self, kind: RowKind, **filters: Unpack[Filters]) -> Count:
@@ -104,11 +122,110 @@ class StoreInspector:
         Raises:
             InvalidInputError: If a filter is not valid.
         """
-        pages, criteria = self._of_kind(kind), criteria_of(kind, filters)
+        pages, criteria = self._of_kind(kind), self._criteria(kind, filters)
         if criteria.nothing:
             return Count(value=0, capped=False)
         with self._store.engine.read() as connection:
             return pages.count(connection, criteria)
+
+    def facets(
+        self,
+        kind: RowKind,
+        *,
+        top: int = 10,
+        alternatives: bool = False,
+        **filters: Unpack[Filters],
+    ) -> Facets:
+        """Count the values that the first 10,000 matching records have.
+
+        These are the newest ones; with a text that more records hold, those that its index
+        gives first.
+
+        Args:
+            top: Values a facet, 1 to 1,000.
+            alternatives: Whether types and statuses are counted as if the filter of their own
+                facet were not set, so that a page can offer the others. The first 10,000 are
+                then those of the other filters.
+            filters: See :class:`Filters`.
+
+        Raises:
+            InvalidInputError: If a filter or ``top`` is not valid.
+        """
+        self._of_kind(kind)
+        criteria = self._criteria(kind, filters)
+        _check_limit(top, "top")
+        with self._store.engine.read() as connection:
+            return self._facets[kind].read(connection, criteria, top, alternatives=alternatives)
+
+    def changes(
+        self,
+        *,
+        user_ids: Collection[str] | None = None,
+        before: int | str | None = None,
+        after: int | str | None = None,
+        limit: int = 50,
+    ) -> ChangePage:
+        """Return a page of what was written through our SDK, newest first.
+
+        Args:
+            user_ids: The users that the asking person may see; ``None`` is all.
+            before: ``ChangePage.older`` of another page.
+            after: ``ChangePage.newer`` of another page.
+            limit: Changes a page, 1 to 1,000.
+
+        Raises:
+            InvalidInputError: If an id, the limit or a cursor is not valid, or both cursors are
+                given.
+        """
+        scope, cursor = id_set(user_ids, "user_ids"), _one_cursor(before, after)
+        _check_limit(limit)
+        direction: Direction = "newest"
+        at = None if cursor is None else change_number(cursor)
+        if cursor is not None:
+            direction = "newer" if before is None else "older"
+        if not self._store.has_extras or scope == frozenset():
+            recorded = self._store.has_extras
+            return ChangePage(changes=[], older=None, newer=None, is_recorded=recorded)
+        scopes = None if scope is None else sorted(scope_key(one) for one in scope)
+        with self._store.engine.read() as connection:
+            return self._changes.page(connection, scopes, direction, at, limit)
+
+    def changed_outside(
+        self,
+        kind: RowKind,
+        *,
+        before: int | str | None = None,
+        limit: int = 50,
+        scan: int = 1_000,
+        **filters: Unpack[Filters],
+    ) -> OutsidePage:
+        """Return records that something other than our SDK wrote last, newest first.
+
+        A record is compared with the fingerprint that our SDK noted when it last wrote it; one
+        that it never wrote has none. Records deleted by others leave no trace.
+
+        Args:
+            before: ``OutsidePage.older`` of another page.
+            limit: Rows a page, 1 to 1,000.
+            scan: How many records are compared at most, 1 to 10,000; a page may be empty and
+                yet have an ``older``.
+            filters: See :class:`Filters`.
+
+        Raises:
+            InvalidInputError: If a filter, a number or the cursor is not valid.
+        """
+        pages, criteria = self._of_kind(kind), self._criteria(kind, filters)
+        cursor = _one_cursor(before, None)
+        _check_limit(limit)
+        _check_limit(scan, "scan", COUNT_LIMIT)
+        if cursor is not None:
+            parse_cursor(kind, cursor)
+        if not self._store.has_extras or criteria.nothing:
+            recorded = self._store.has_extras
+            return OutsidePage(rows=[], scanned=0, older=None, is_recorded=recorded)
+        with self._store.engine.read() as connection:
+            criteria = self._texts.weighed(connection, criteria)
+            return outside_page(connection, pages, criteria, cursor, limit=limit, scan=scan)
 
     def record(
         self, kind: RowKind, record_id: str, *, user_ids: Collection[str] | None = None
@@ -201,7 +318,7 @@ class StoreInspector:
             InvalidInputError: If a filter or the span of days is not valid.
         """
         self._of_kind(kind)
-        criteria = criteria_of(kind, cast("Filters", filters))
+        criteria = self._criteria(kind, cast("Filters", filters))
         days = local_days(since, until, tz)
         starts = midnights(days, tz)
         counts: dict[int, int] = {}
@@ -229,6 +346,9 @@ class StoreInspector:
                 embedder_id=config.embedder_id,
                 file_bytes=file_bytes,
             )
+
+    def _criteria(self, kind: RowKind, filters: Filters) -> Criteria:
+        return self._texts.worded(criteria_of(kind, filters))
 
     def _of_kind(self, kind: RowKind) -> Pages:
         if kind not in self._pages:
@@ -266,6 +386,6 @@ def _one_cursor(before: int | str | None, after: int | str | None) -> str | None
     return None if cursor is None else str(cursor)
 
 
-def _check_limit(limit: int) -> None:
-    if not isinstance(limit, int) or not 1 <= limit <= MAX_PAGE:
-        raise InvalidInputError(f"limit must be a whole number from 1 to {MAX_PAGE:,}")
+def _check_limit(limit: int, what: str = "limit", most: int = MAX_PAGE) -> None:
+    if not isinstance(limit, int) or not 1 <= limit <= most:
+        raise InvalidInputError(f"{what} must be a whole number from 1 to {most:,}")

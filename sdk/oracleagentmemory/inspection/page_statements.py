@@ -24,7 +24,7 @@ Direction: TypeAlias = Literal["newest", "older", "newer"]
 # Above this many visible users, one walk over all rows beats a walk a user.
 _MAX_WALKS = 32
 # Filters that leave few rows, which are then found by their own index and sorted.
-_NARROW = frozenset({"thread_id", "ids"})
+_NARROW = frozenset({"thread_id", "ids", "words"})
 _SHAPES = 512
 _LIMIT = sa.bindparam("limit", type_=sa.Integer())
 
@@ -75,7 +75,8 @@ class PageStatements:
     def _with_rows(self, keys: sa.Subquery, direction: Direction) -> sa.Select[Any]:
         source, state = self.source, self.source.state.c
         same = source.table.c.record_id == keys.c.record_id
-        notes = (state.version, state.updated_at, state.effective_at)
+        noted = state.fingerprint.label("noted_fingerprint")
+        notes = (state.version, state.updated_at, state.effective_at, noted)
         return (
             sa.select(*source.table.c, *notes)
             .select_from(source.noted(keys.join(source.table, same)))

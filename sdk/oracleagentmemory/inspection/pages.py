@@ -23,7 +23,7 @@ class Pages:
     def __init__(self, source: Source) -> None:
         self._source = source
         self._kind = cast("RowKind", source.kind)
-        self._statements = PageStatements(source)
+        self.statements = PageStatements(source)
         self._counting = functools.lru_cache(512)(self._count_statement)
 
     def page(
@@ -35,15 +35,15 @@ class Pages:
         limit: int,
     ) -> Page:
         """Return a page that starts beyond ``cursor``."""
-        binds = self._statements.binds(criteria)
+        binds = self.statements.binds(criteria)
         if cursor is not None:
             binds |= parse_cursor(self._kind, cursor)
-        statement = self._statements.rows(criteria, direction)
+        statement = self.statements.rows(criteria, direction)
         found = connection.execute(statement, binds | {"limit": limit + 1}).all()
         rows, more = [self._row(row) for row in found[:limit]], len(found) > limit
         if direction == "newer":
             rows.reverse()
-        first, last = (self._cursor(rows[at]) if rows else cursor for at in (0, -1))
+        first, last = (self.cursor(rows[at]) if rows else cursor for at in (0, -1))
         newer, older = False, more
         if direction == "older":
             newer = self._any(connection, criteria, "newer", first)
@@ -60,17 +60,11 @@ class Pages:
         shape = criteria.shape()
         build = self._counting if criteria.metadata is None else self._count_statement
         statement = build(shape, criteria.metadata)
-        return Count.of(connection.execute(statement, criteria.binds()).scalar_one())
+        binds = criteria.binds() | {"limit": COUNT_LIMIT + 1}
+        return Count.of(connection.execute(statement, binds).scalar_one())
 
     def _count_statement(self, shape: frozenset[str], metadata: Filter | None) -> sa.Select[Any]:
-        source = self._source
-        narrow = bool(shape & {"thread_id", "ids"})
-        few = (
-            sa.select(source.table.c.record_id)
-            .select_from(source.rows_for(shape))
-            .where(*source.conditions(shape, metadata, user_by_index=not narrow))
-            .limit(COUNT_LIMIT + 1)
-        )
+        few = self._source.few(shape, metadata, self._source.table.c.record_id)
         return sa.select(sa.func.count()).select_from(few.subquery("few"))
 
     def _any(
@@ -82,11 +76,12 @@ class Pages:
     ) -> bool:
         if cursor is None:
             return False
-        binds = self._statements.binds(criteria) | parse_cursor(self._kind, cursor)
-        statement = self._statements.keys(criteria, direction)
+        binds = self.statements.binds(criteria) | parse_cursor(self._kind, cursor)
+        statement = self.statements.keys(criteria, direction)
         return connection.execute(statement, binds | {"limit": 1}).first() is not None
 
-    def _cursor(self, row: Row) -> str:
+    def cursor(self, row: Row) -> str:
+        """Return the cursor of a row."""
         key = (row.created_at, row.id) if row.seq is None else (row.seq,)
         return cursor_text(self._kind, key)
 
@@ -103,4 +98,5 @@ class Pages:
             or effective_time(columns.get("timestamp"), row.created_at),
             updated_at=row.updated_at,
             expires_at=columns.get("expires_at"),
+            noted_fingerprint=row.noted_fingerprint,
         )

@@ -36,6 +36,7 @@ class Row:
         effective_at: The caller's timestamp when it is ISO-8601, else ``created_at``.
         updated_at: The last write by our SDK; ``None`` when that is not recorded.
         expires_at: When it becomes invisible; ``None`` for never.
+        noted_fingerprint: Of the row as our SDK last wrote it; ``None`` when it never did.
     """
 
     kind: RowKind
@@ -47,6 +48,12 @@ class Row:
     effective_at: datetime
     updated_at: datetime | None
     expires_at: datetime | None
+    noted_fingerprint: str | None
+
+    @property
+    def is_changed_outside(self) -> bool:
+        """Whether something other than our SDK wrote the row last, on a store with notes."""
+        return self.noted_fingerprint != self.fingerprint
 
     @property
     def id(self) -> str:
@@ -87,6 +94,85 @@ class Count:
 
     def __str__(self) -> str:
         return f"{self.value:,}+" if self.capped else f"{self.value:,}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FacetValue:
+    """A value and how many records have it; ``None`` stands for those without one."""
+
+    value: str | None
+    count: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Facets:
+    """The most frequent values of matching records.
+
+    Attributes:
+        values: By column (``memory_type status user_id agent_id``, those that the kind has),
+            most frequent first.
+        capped: Whether only the first 10,000 of more matches were counted.
+    """
+
+    values: Mapping[str, list[FacetValue]]
+    capped: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """Something that our SDK wrote.
+
+    Attributes:
+        number: Its place in the order of changes.
+        user_id: Whose record; ``None`` for a record of no user.
+        record_kind: Such as ``memory message thread profile thread_summary``.
+        record_id: The record; for ``scope`` what was deleted with the records that hung on it.
+        operation: ``add``, ``update``, ``delete``, or ``scope`` for many records at once.
+        fingerprint: Of the record after the change; ``None`` when it is gone.
+        process: Which process wrote it, if that is known.
+    """
+
+    number: int
+    user_id: str | None
+    record_kind: str
+    record_id: str
+    operation: str
+    fingerprint: str | None
+    changed_at: datetime
+    process: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangePage:
+    """Changes, newest first.
+
+    Attributes:
+        older: Pass it as ``before=`` for the next page; ``None`` when nothing is older.
+        newer: Pass it as ``after=`` for the page before; ``None`` when nothing is newer.
+        is_recorded: False on a store without our own tables, where changes leave no trace.
+    """
+
+    changes: list[Change]
+    older: str | None
+    newer: str | None
+    is_recorded: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutsidePage:
+    """Records that something other than our SDK wrote last, newest first.
+
+    Attributes:
+        rows: Those found; ``Row.noted_fingerprint`` is ``None`` where our SDK never wrote.
+        scanned: How many records were compared.
+        older: Pass it as ``before=`` to go on; ``None`` when all have been compared.
+        is_recorded: False on a store without our own tables, where nothing can be compared.
+    """
+
+    rows: list[Row]
+    scanned: int
+    older: str | None
+    is_recorded: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

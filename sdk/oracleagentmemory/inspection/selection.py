@@ -9,11 +9,13 @@ from typing import Any, Final, TypedDict
 
 from oracleagentmemory._notset import NOT_SET_MARKER, _NotSetMarker
 from oracleagentmemory.apis.records import MEMORY_TYPES, RecordStatus
-from oracleagentmemory.apis.validation import check_id
+from oracleagentmemory.apis.validation import check_id, check_text
 from oracleagentmemory.errors import InvalidInputError, WrongTypeError
 from oracleagentmemory.inspection.results import RowKind
 from oracleagentmemory.storage.filters import Filter, parse_filter
 
+#: Of a text filter; a query of thousands of words would take the database long.
+MAX_TEXT_BYTES = 500
 #: Any value, also none; ``None`` itself means the records without a value.
 ANY: Final = NOT_SET_MARKER
 
@@ -42,14 +44,19 @@ class RecordFilters(TypedDict, total=False):
 
 
 class Filters(RecordFilters, total=False):
-    """The filters of pages and counts.
+    """The filters of pages, counts and facets.
 
     Attributes:
         since, until: Bounds of the effective time, the first included, the second not. Aware.
+        text: Words (memories and messages only). All of them, stop words apart, must stand in
+            one of the parts of 4,000 characters under which a record is searched, whatever
+            their case and ending. Nothing in it is query syntax. Without any visible
+            character it does not filter; without any word nothing matches.
     """
 
     since: datetime | None
     until: datetime | None
+    text: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +65,9 @@ class Criteria:
 
     Attributes:
         equal: Column name to the value it must have.
+        text: What was given, with a visible character.
+        words: The text as the database's query; set by :class:`~.texts.Texts`.
+        is_common: Whether so many records hold the words that each row is asked for them.
         nothing: Whether no record can match, so that the database need not be asked.
     """
 
@@ -69,6 +79,9 @@ class Criteria:
     until: datetime | None
     metadata: Filter | None
     ids: frozenset[str] | None
+    text: str | None = None
+    words: str | None = None
+    is_common: bool = False
     nothing: bool = False
 
     def narrowed(self) -> Criteria:
@@ -91,6 +104,8 @@ class Criteria:
         for name in ("user_ids", "memory_types", "status", "since", "until", "ids"):
             if getattr(self, name) is not None:
                 names.add(name)
+        if self.words is not None:
+            names.add("each_words" if self.is_common else "words")
         return frozenset(names)
 
     def binds(self) -> dict[str, Any]:
@@ -99,7 +114,7 @@ class Criteria:
         for name in ("user_ids", "memory_types", "ids"):
             if (members := getattr(self, name)) is not None:
                 values[name] = sorted(members)
-        for name in ("status", "since", "until"):
+        for name in ("status", "since", "until", "words"):
             if (value := getattr(self, name)) is not None:
                 values[name] = value
         return values
@@ -130,6 +145,7 @@ def criteria_of(kind: RowKind, filters: Filters) -> Criteria:
         until=_aware(filters.get("until"), "until"),
         metadata=None if metadata is None or metadata == {} else parse_filter(metadata),
         ids=id_set(filters.get("ids"), "ids"),
+        text=_text(filters.get("text"), kind),
     ).narrowed()
 
 
@@ -164,6 +180,15 @@ def _status(value: RecordStatus | str | None, kind: RowKind) -> str | None:
         return RecordStatus(value).value
     except ValueError:
         raise InvalidInputError(f"unknown status {value!r:.80}; known are valid, invalid") from None
+
+
+def _text(value: str | None, kind: RowKind) -> str | None:
+    if value is None:
+        return None
+    if kind == "thread":
+        raise InvalidInputError("text does not apply to kind 'thread'")
+    check_text(value, "text", max_bytes=MAX_TEXT_BYTES)
+    return value if value.strip() else None
 
 
 def _aware(value: datetime | None, what: str) -> datetime | None:

@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 from sqlalchemy.sql.elements import ColumnElement
 
+from oracleagentmemory.inspection.texts import Texts
 from oracleagentmemory.storage.constructs import unindexed
-from oracleagentmemory.storage.extras import ExtraTables
 from oracleagentmemory.storage.filters import Filter, metadata_matches
-from oracleagentmemory.storage.layout import ManagedTables
+from oracleagentmemory.storage.kinds import MEMORY, MESSAGE
 from oracleagentmemory.storage.statements import bind, not_expired
 from oracleagentmemory.storage.types import UtcTime
 
+if TYPE_CHECKING:
+    from oracleagentmemory.core.sqlmemorystore import SQLMemoryStore
+
 Condition = ColumnElement[bool]
+#: Parts of a shape that ask for words.
+WORDS = frozenset({"words", "each_words"})
+_SEARCHED = {kind.name: kind.types for kind in (MEMORY, MESSAGE)}
 
 
 class Source:
@@ -25,10 +32,13 @@ class Source:
         effective_at: Effective time; for rows that another SDK wrote, the time of creation.
     """
 
-    def __init__(self, kind: str, tables: ManagedTables, extras: ExtraTables) -> None:
+    def __init__(self, kind: str, store: SQLMemoryStore, texts: Texts) -> None:
         self.kind = kind
-        self.table: sa.Table = getattr(tables, kind)
-        self.state = extras.record_state
+        self.table: sa.Table = getattr(store.tables, kind)
+        self.state: sa.FromClause = store.extras.record_state
+        if not store.has_extras:
+            self.state = _nothing_like(store.extras.record_state)
+        self._texts = texts
         c = self.table.c
         self.order = (c.created_at, c.record_id) if kind == "thread" else (c.order_seq,)
         self.effective_at: ColumnElement[object] = sa.func.coalesce(
@@ -44,6 +54,27 @@ class Source:
     def rows_for(self, shape: frozenset[str]) -> sa.FromClause:
         """What the conditions of ``shape`` must be selected from."""
         return self.noted(self.table) if shape & {"since", "until"} else self.table
+
+    def few(
+        self, shape: frozenset[str], metadata: Filter | None, *columns: ColumnElement[Any]
+    ) -> sa.Select[Any]:
+        """Select ids and columns of at most ``:limit`` rows, any of them, the cheapest way.
+
+        Rows with words are collected from the index: to ask it for each row would take longer.
+        """
+        narrow = bool(shape & {"thread_id", "ids", *WORDS})
+        conditions = self.conditions(shape - WORDS, metadata, user_by_index=not narrow)
+        rows: sa.FromClause = self.table
+        record_id = self.table.c.record_id
+        chosen = sa.select(record_id, *columns)
+        if shape & WORDS:
+            found, source_id, matching = self._texts.found(_SEARCHED[self.kind])
+            rows = found.join(self.table, record_id == source_id)
+            conditions += matching
+            chosen = chosen.distinct()  # a record has several chunks
+        rows = self.noted(rows) if shape & {"since", "until"} else rows
+        limit = sa.bindparam("limit", type_=sa.Integer())
+        return chosen.select_from(rows).where(*conditions).limit(limit)
 
     def visible(self) -> list[Condition]:
         """The condition that hides expired rows."""
@@ -66,10 +97,20 @@ class Source:
         return clauses
 
     def _condition(self, name: str, user_by_index: bool) -> Condition:
+        if name in WORDS:
+            return self._holds_words(one_by_one=name == "each_words")
         column = self._column(name.removeprefix("no_"))
         if column is self.table.c.user_id and not user_by_index:
             column = unindexed(column)
         return _OPERATORS.get(name, _equal_or_null)(column, name)
+
+    def _holds_words(self, *, one_by_one: bool) -> Condition:
+        found, source_id, matching = self._texts.found(_SEARCHED[self.kind])
+        record_id = self.table.c.record_id
+        sources = sa.select(source_id).select_from(found).where(*matching)
+        if not one_by_one:
+            return record_id.in_(sources)
+        return sources.where(source_id == record_id).correlate(self.table).exists()
 
     def _column(self, name: str) -> ColumnElement[object]:
         c = self.table.c
@@ -79,6 +120,12 @@ class Source:
             return c.record_id
         columns: dict[str, str] = {"user_ids": "user_id", "memory_types": "memory_type"}
         return c[columns.get(name, name)]
+
+
+def _nothing_like(table: sa.Table) -> sa.Subquery:
+    """Columns as those of a table that is not there, without rows."""
+    columns = [sa.cast(sa.null(), column.type).label(column.name) for column in table.c]
+    return sa.select(*columns).where(sa.false()).subquery("unrecorded")
 
 
 def _equal_or_null(column: ColumnElement[object], name: str) -> Condition:

@@ -11,7 +11,15 @@ import re
 import unicodedata
 from collections.abc import Iterable
 
-__all__ = ["fts_query", "index_text", "oracle_query", "query_words", "scope_token"]
+__all__ = [
+    "fts_query",
+    "fts_query_of_all",
+    "index_text",
+    "oracle_query",
+    "oracle_query_of_all",
+    "query_words",
+    "scope_token",
+]
 
 #: Scripts written without spaces between words (and Hangul, whose particles cling to the word):
 #: Thai, Lao, Tibetan, Myanmar, Khmer, kana, Bopomofo, Han, Hangul.
@@ -120,9 +128,29 @@ def oracle_query(text: str) -> str:
     Returns:
         The empty text when the query has no words.
     """
+    return " ACCUM ".join(_oracle_words(text))
+
+
+def fts_query_of_all(words: Iterable[str], scopes: Iterable[str]) -> str:
+    """Return the FTS5 query for texts with every one of the words.
+
+    Args:
+        words: Of `query_words`.
+        scopes: The `scope_token`s of the only users whose texts are wanted; none searches all.
+    """
+    body = " AND ".join(f'body : "{word}"' for word in words)
+    within = " OR ".join(scopes)
+    return f"scope : ({within}) AND {body}" if within else body
+
+
+def oracle_query_of_all(text: str) -> str:
+    """Return the Oracle Text query for texts with every word; empty when there is none."""
+    return " AND ".join(_oracle_words(text))
+
+
+def _oracle_words(text: str) -> list[str]:
     folded = unicodedata.normalize("NFKC", text).casefold()
-    words = _without_stop_words(_WORD.findall(folded))
-    return " ACCUM ".join(f"{{{word}}}" for word in words)
+    return [f"{{{word}}}" for word in _without_stop_words(_WORD.findall(folded))]
 
 
 def _without_stop_words(words: Iterable[str]) -> list[str]:
