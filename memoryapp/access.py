@@ -76,7 +76,7 @@ class Access:
         """Raise AccessDeniedError when a new record would lie outside this caller's scope."""
         if not self.may_see(user_id):
             raise AccessDeniedError(f"you may not write records of user {user_id!r}")
-        if self.role is Role.AGENT and self.agent_id is not None and agent_id != self.agent_id:
+        if self.agent_id is not None and agent_id != self.agent_id:
             raise AccessDeniedError(f"this key writes as agent {self.agent_id!r} only")
 
 

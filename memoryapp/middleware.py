@@ -99,13 +99,17 @@ class ErrorPageMiddleware:
 
 
 class NoStoreMiddleware:
-    """Keep pages with people's data out of every cache."""
+    """Keep people's data, pages and API answers alike, out of every cache.
+
+    Only a file may be kept: whitenoise says for how long.
+    """
 
     def __init__(self, get_response: GetResponse) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         response = self.get_response(request)
-        if response.headers.get("Content-Type", "").startswith("text/html"):
+        is_page = response.headers.get("Content-Type", "").startswith("text/html")
+        if is_page or "Cache-Control" not in response.headers:
             response.headers["Cache-Control"] = "private, no-store"
         return response

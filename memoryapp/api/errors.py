@@ -32,6 +32,7 @@ from oracleagentmemory.errors import (
 logger = logging.getLogger(__name__)
 
 NO_KEY = "Send a valid key as 'Authorization: Bearer mk_…'."
+_BAD_JSON = "The body is not valid JSON in UTF-8, or an object in it holds a name twice."
 _RETRY = {"Retry-After": "1"}
 
 #: An SDK error's status; the nearest class in its ancestry decides.
@@ -89,7 +90,7 @@ def _field_error(found: dict[str, Any]) -> dict[str, str]:
 
 def _http_error(request: HttpRequest, error: HttpError) -> HttpResponse:
     if error.status_code == 400:
-        return problem(400, "The body is not valid JSON in UTF-8.", code="bad_json")
+        return problem(400, _BAD_JSON, code="bad_json")
     return problem(error.status_code, str(error))
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 
+from django.http import QueryDict
 from pydantic import (
     AfterValidator,
     BaseModel,
@@ -18,6 +18,7 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
+from memoryapp.services import strict_json
 from oracleagentmemory.apis.validation import (
     ROLE_MAX_BYTES,
     TIMESTAMP_MAX_BYTES,
@@ -85,13 +86,18 @@ class Parameters(BaseModel):
     @classmethod
     def _refuse_unknown(cls, values: Any, info: ValidationInfo) -> Any:
         request = (info.context or {}).get("request")
-        unknown = set(request.GET) - set(cls.model_fields) if request is not None else set()
-        if unknown:
+        sent = request.GET if request is not None else QueryDict()
+        if set(sent) - set(cls.model_fields):
             allowed = ", ".join(cls.model_fields)
             raise PydanticCustomError(
                 "unknown_parameter", "Unknown query parameter; known are {allowed}",
                 {"allowed": allowed},
             )  # fmt: skip
+        for name, field in cls.model_fields.items():
+            if len(sent.getlist(name)) > 1 and not isinstance(field.default, list):
+                raise PydanticCustomError(
+                    "repeated_parameter", "Query parameter {name} is given twice", {"name": name}
+                )
         return values
 
 
@@ -127,8 +133,8 @@ def _metadata_of_text(value: Any) -> Any:
     if not isinstance(value, str):
         return value
     try:
-        return json.loads(value)
-    except (ValueError, RecursionError):
+        return strict_json.parse(value)
+    except ValueError:
         raise PydanticCustomError("bad_json", "Input should be a JSON object") from None
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from django.http import HttpRequest
@@ -13,6 +12,7 @@ from memoryapp.api import memories, messages, search, threads
 from memoryapp.api.auth import BearerKey
 from memoryapp.api.errors import add_handlers
 from memoryapp.api.openapi import MemoryAPI
+from memoryapp.services import strict_json
 
 DESCRIPTION = (
     "Threads, messages, memories and search. Every error is application/problem+json. "
@@ -23,15 +23,11 @@ DESCRIPTION = (
 
 
 class StrictParser(Parser):
-    """JSON without NaN and the infinities, which are no JSON and which no database keeps."""
+    """JSON in UTF-8 that can be read in one way only."""
 
     def parse_body(self, request: HttpRequest) -> Any:
         """Return the body's value."""
-        return json.loads(request.body, parse_constant=_refuse_constant)
-
-
-def _refuse_constant(name: str) -> None:
-    raise ValueError(f"{name} is not JSON")
+        return strict_json.parse(request.body)
 
 
 api = MemoryAPI(

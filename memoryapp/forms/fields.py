@@ -11,6 +11,7 @@ from django.core.exceptions import ValidationError
 from django.utils import timezone
 
 from memoryapp.ids import MAX_ID_BYTES
+from memoryapp.services import strict_json
 
 
 def style(form: forms.BaseForm) -> None:
@@ -79,8 +80,8 @@ class MetadataField(forms.CharField):
         if not text:
             return None
         try:
-            parsed = json.loads(text, parse_constant=_refuse_constant)
-        except (ValueError, RecursionError) as exc:
+            parsed = strict_json.parse(text)
+        except ValueError as exc:
             raise ValidationError(f"This is not JSON: {exc}") from exc
         if not isinstance(parsed, dict):
             raise ValidationError('Metadata is a JSON object, such as {"topic": "travel"}.')
@@ -125,10 +126,6 @@ class MetadataFilterField(MetadataField):
     def __init__(self, **kwargs: Any) -> None:
         attrs = {"placeholder": '{"topic": "travel"}', "class": "mono", "autocomplete": "off"}
         super().__init__(**{"widget": forms.TextInput(attrs=attrs), **kwargs})
-
-
-def _refuse_constant(name: str) -> None:
-    raise ValueError(f"{name} is no JSON number")
 
 
 def start_of(day: Any) -> datetime | None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from memoryapp.services import strict_json
 from oracleagentmemory.apis.validation import (
     ROLE_MAX_BYTES,
     TIMESTAMP_MAX_BYTES,
@@ -70,20 +71,16 @@ def parse_line(number: int, raw: bytes, name: str) -> Line:
 
 def _json_object(raw: bytes) -> dict[str, Any]:
     try:
-        value = json.loads(raw.decode(), parse_constant=_refuse_constant)
+        value = strict_json.parse(raw.decode())
     except UnicodeDecodeError as error:
         raise InvalidInputError(f"not UTF-8 at byte {error.start + 1}") from None
     except json.JSONDecodeError as error:
         raise InvalidInputError(f"not JSON: {error.msg} at column {error.colno}") from None
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise InvalidInputError(f"not JSON: {error}") from None
     if not isinstance(value, dict):
         raise InvalidInputError("not a JSON object")
     return value
-
-
-def _refuse_constant(name: str) -> None:
-    raise ValueError(f"{name} is no JSON value")
 
 
 def _sgd_line(number: int, raw: bytes, value: dict[str, Any]) -> Line:

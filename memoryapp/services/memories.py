@@ -13,7 +13,7 @@ from memoryapp.memory import client, inspector, store
 from memoryapp.services import audit
 from memoryapp.services.changes import apply_delete, apply_update
 from memoryapp.services.lookup import visible_row, writable_row
-from memoryapp.services.metadata import checked_filter
+from memoryapp.services.metadata import checked_filter, given_metadata
 from oracleagentmemory._notset import NOT_SET_MARKER, _NotSetMarker
 from oracleagentmemory.apis.records import RecordStatus
 from oracleagentmemory.errors import InvalidInputError
@@ -107,7 +107,7 @@ def add(
         "user_id": user_id,
         "agent_id": agent_id,
         "thread_id": thread_id,
-        "metadata": metadata,
+        "metadata": given_metadata(metadata),
         "timestamp": timestamp,
         "memory_id": memory_id,
     }
@@ -140,6 +140,8 @@ def update(
     row = writable_row(access, "memory", memory_id)
     if isinstance(content, str):
         _require_text(content)
+    if not isinstance(metadata, _NotSetMarker):
+        metadata = given_metadata(metadata, row.record.metadata)
     given: dict[str, Any] = {
         "content": content,
         "metadata": metadata,

@@ -12,6 +12,7 @@ from memoryapp.memory import inspector, store
 from memoryapp.services import audit, threads
 from memoryapp.services.changes import apply_delete, apply_update
 from memoryapp.services.lookup import visible_row, writable_row
+from memoryapp.services.metadata import given_metadata
 from oracleagentmemory._notset import NOT_SET_MARKER, _NotSetMarker
 from oracleagentmemory.apis.message import TextContent
 from oracleagentmemory.apis.records import MessageRecord, Record
@@ -75,6 +76,8 @@ def add(
 ) -> list[str]:
     """Append messages and return their ids in order."""
     thread = writable_row(access, "thread", thread_id)
+    for message in messages:
+        given_metadata(message.get("metadata"))
     prepared = threads.handle(thread_id).prepare_add_messages(messages)
     with transaction.atomic():
         new_ids: list[str] = store().write(prepared)
@@ -102,7 +105,9 @@ def update(
 ) -> Row:
     """Change text or metadata of a message; role and time are history and stay."""
     get(access, thread_id, message_id)
-    writable_row(access, "message", message_id)
+    row = writable_row(access, "message", message_id)
+    if not isinstance(metadata, _NotSetMarker):
+        metadata = given_metadata(metadata, row.record.metadata)
     given: dict[str, Any] = {"content": content, "metadata": metadata}
     given = {name: value for name, value in given.items() if value is not NOT_SET}
     prepared = store().prepare_update("message", message_id, **given, if_fingerprint=if_fingerprint)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from oracleagentmemory.apis.validation import RESERVED_KEY
+from oracleagentmemory.errors import InvalidInputError
 from oracleagentmemory.inspection import refuse_unknown_operators
 
 
@@ -14,6 +15,21 @@ def own_metadata(metadata: dict[str, Any] | None) -> dict[str, Any] | None:
         return None
     own = {key: value for key, value in metadata.items() if key != RESERVED_KEY}
     return own or (None if RESERVED_KEY in metadata else own)
+
+
+def given_metadata(
+    given: dict[str, Any] | None, stored: dict[str, Any] | None = None
+) -> dict[str, Any] | None:
+    """Return what a caller may write; the SDK keeps its own key, as stored.
+
+    Raises: InvalidInputError, if the caller would change that key: who made a memory invalid and
+    where it came from stand there. Sending back what was read is no change.
+    """
+    if given is None or RESERVED_KEY not in given:
+        return given
+    if stored is None or (RESERVED_KEY, given[RESERVED_KEY]) not in stored.items():
+        raise InvalidInputError(f"metadata may not set {RESERVED_KEY!r}, which is reserved")
+    return own_metadata(given)
 
 
 def checked_filter(metadata_filter: dict[str, Any] | None) -> dict[str, Any] | None:

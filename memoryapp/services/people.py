@@ -30,6 +30,23 @@ def create_first_admin(access: Access) -> tuple[Person, str]:
     return person, password
 
 
+def is_last_admin(person: Person) -> bool:
+    """Whether nobody else could enter the admin site and give rights."""
+    able = Person.objects.filter(is_superuser=True, is_staff=True, is_active=True)
+    return able.filter(pk=person.pk).exists() and not able.exclude(pk=person.pk).exists()
+
+
+def note(access: Access, action: str, person: Person, *, fields: list[str]) -> None:
+    """Log a change that the admin site has made in this transaction, with the rights it left."""
+    access.require_admin()
+    rights = {
+        name: getattr(person, name)
+        for name in ("role", "user_ids", "is_active", "is_staff", "is_superuser")
+    }
+    detail = {"fields": fields, "rights": rights}
+    audit.record(access, action, "person", person.get_username(), detail=detail)
+
+
 def _free_name() -> str:
     """``admin``, unless a deactivated or lesser account has that name."""
     taken = set(Person.objects.filter(username__startswith=FIRST_ADMIN).values_list("username"))

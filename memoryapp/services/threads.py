@@ -13,8 +13,9 @@ from memoryapp.memory import client, inspector, store
 from memoryapp.services import audit
 from memoryapp.services.changes import apply_delete, apply_update
 from memoryapp.services.lookup import visible_row, writable_row
-from memoryapp.services.metadata import checked_filter
+from memoryapp.services.metadata import checked_filter, given_metadata
 from oracleagentmemory.core.extractors import MemoryExtractionConfig
+from oracleagentmemory.errors import AccessDeniedError
 from oracleagentmemory.inspection import ANY, Count, Row, ThreadDigest
 
 if TYPE_CHECKING:
@@ -108,7 +109,7 @@ def create(
         "thread_id": thread_id,
         "user_id": user_id,
         "agent_id": agent_id,
-        "metadata": metadata,
+        "metadata": given_metadata(metadata),
     }
     prepared = client().prepare_create_thread(
         **{name: value for name, value in given.items() if value is not None}
@@ -128,7 +129,8 @@ def update(
     reason: str = "",
 ) -> Row:
     """Replace the metadata and return the new row."""
-    writable_row(access, "thread", thread_id)
+    row = writable_row(access, "thread", thread_id)
+    metadata = given_metadata(metadata, row.record.metadata)
     prepared = store().prepare_update_thread(
         thread_id, metadata=metadata, if_fingerprint=if_fingerprint
     )
@@ -140,7 +142,19 @@ def delete(
 ) -> None:
     """Delete a thread with its messages, memories and retrieval rows."""
     writable_row(access, "thread", thread_id)
-    held = digest(access, thread_id)
-    detail = {"messages": held.message_count, "memories": held.memory_count}
     prepared = store().prepare_delete_thread(thread_id, if_fingerprint=if_fingerprint)
-    apply_delete(access, "thread", thread_id, prepared, reason=reason, detail=detail)
+    with transaction.atomic():
+        held = _held_for(access, thread_id)
+        detail = {"messages": held.message_count, "memories": held.memory_count}
+        apply_delete(access, "thread", thread_id, prepared, reason=reason, detail=detail)
+
+
+def _held_for(access: Access, thread_id: str) -> ThreadDigest:
+    """Return what a thread holds, all of which the caller must be able to see.
+
+    Records of another user may stand in a thread, and they would go with it.
+    """
+    held = inspector().thread_digests([thread_id])[thread_id]
+    if held != digest(access, thread_id):
+        raise AccessDeniedError(f"thread {thread_id!r} also holds records you may not see")
+    return held

@@ -101,13 +101,16 @@ class ProfilePages:
             return False
 
     def _stored(self, request: PageRequest, form: ProfileForm, record_id: str) -> bool:
+        is_new = isinstance(form, NewProfileForm)
+        state = profiles.NO_PROFILE if is_new else form.data.get("fingerprint")
+
         def change(data: dict[str, Any]) -> bool:
             self.add_profile(
                 request.access,
                 record_id,
                 data["information"],
                 metadata=data["metadata"],
-                if_fingerprint=data["fingerprint"] or None,
+                if_fingerprint=state,
                 reason=data["reason"],
             )
             return True

@@ -107,6 +107,19 @@ def test_a_status_is_copied_to_what_is_searched_and_marked_as_set_by_hand(
     check_agreement(filled)
 
 
+@pytest.mark.parametrize("reserved", ["text", 7, None, ["a"]])
+def test_a_status_is_set_whatever_a_caller_put_under_the_reserved_key(
+    filled: SQLMemoryStore, reserved: object
+) -> None:
+    given = {"a": 1, "$agent_memory": reserved}
+    filled.update("memory", "m1", metadata=given)
+    filled.update("memory", "m1", status=RecordStatus.VALID)
+    assert filled.get("memory", "m1").metadata == given
+    filled.update("memory", "m1", status=RecordStatus.INVALID)
+    record: Any = filled.get("memory", "m1")
+    assert record.metadata == {"a": 1, "$agent_memory": {"invalidated_by": "caller"}}
+
+
 def test_a_message_takes_text_parts_and_empty_text(filled: SQLMemoryStore) -> None:
     parts = [TextContent("sea"), TextContent("sky")]
     filled.update("message", "n1", content=parts)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -374,7 +374,9 @@ def _in_thread(row: Any, thread_id: Any) -> bool:
 
 def _mark_by_hand(metadata: MetadataValue, status: RecordStatus) -> MetadataValue:
     """Note that a caller made a memory invalid, or take the note away."""
-    reserved = dict((metadata or {}).get(RESERVED_KEY) or {})
+    stored = (metadata or {}).get(RESERVED_KEY)
+    # A caller may have put anything there: creation does not refuse it, as in the reference.
+    reserved = dict(stored) if isinstance(stored, Mapping) else {}
     if status is RecordStatus.INVALID:
         return {**(metadata or {}), RESERVED_KEY: {**reserved, **BY_HAND}}
     if "invalidated_by" not in reserved:
