@@ -9,6 +9,8 @@ import pytest
 
 from oracleagentmemory import errors
 from oracleagentmemory._notset import NOT_SET_MARKER, _NotSetMarker, given
+from oracleagentmemory.core.deepsec import OracleMemoryEndUserSecurityContext
+from oracleagentmemory.core.embedders import OracleDBEmbedder
 
 BUILT_INS = {
     errors.InvalidInputError: ValueError,
@@ -53,3 +55,10 @@ def test_the_marker_of_an_omitted_argument_stays_one_object() -> None:
 def test_given_tells_an_explicit_none_from_an_omitted_argument() -> None:
     assert given(NOT_SET_MARKER, 5) == 5
     assert given(None, 5) is None
+
+
+def test_what_a_later_version_brings_says_so() -> None:
+    with pytest.raises(errors.NotYetError, match="LocalEmbedder"):
+        OracleDBEmbedder(connection=object(), model="DOC_MODEL", embedding_dimension=768)
+    with pytest.raises(errors.NotYetError, match="NO_CHECK"):
+        OracleMemoryEndUserSecurityContext(object())

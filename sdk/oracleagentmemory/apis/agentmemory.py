@@ -402,7 +402,6 @@ class IAgentMemory(TwinOwner, abc.ABC):
     delete_user_async = threaded(delete_user)
     delete_agent_async = threaded(delete_agent)
     add_memory_async = threaded(add_memory)
-    update_memory_async = threaded(update_memory)
     delete_memory_async = threaded(delete_memory)
     list_memories_async = threaded(list_memories)
     list_messages_async = threaded(list_messages)
@@ -415,3 +414,32 @@ class IAgentMemory(TwinOwner, abc.ABC):
     update_record_link_async = threaded(update_record_link)
     delete_record_link_async = threaded(delete_record_link)
     wait_for_memory_extraction_async = threaded(wait_for_memory_extraction)
+
+    _awaited_update_memory = threaded(update_memory)
+
+    async def update_memory_async(
+        self,
+        /,
+        memory_id: str,
+        *,
+        content: Maybe[str] = NOT_SET_MARKER,
+        metadata: Maybe[MetadataValue] = NOT_SET_MARKER,
+        timestamp: Maybe[str | None] = NOT_SET_MARKER,
+        ttl_days: Maybe[int | None] = NOT_SET_MARKER,
+        ttl_anchor: Maybe[TimeToLiveAnchor] = NOT_SET_MARKER,
+        status: Maybe[RecordStatus] = NOT_SET_MARKER,
+        if_fingerprint: str | None = None,
+        **kwargs: Any,
+    ) -> str:
+        """Change a memory as :meth:`update_memory` does, its fields by keyword."""
+        return await self._awaited_update_memory(
+            memory_id,
+            content,
+            metadata,
+            timestamp,
+            ttl_days,
+            ttl_anchor,
+            status,
+            if_fingerprint=if_fingerprint,
+            **kwargs,
+        )

@@ -308,10 +308,20 @@ class IMemoryStore(TwinOwner, abc.ABC):
     update_async = threaded(update)
     delete_async = threaded(delete)
     delete_thread_async = threaded(delete_thread)
-    add_user_async = threaded(add_user)
     add_agent_async = threaded(add_agent)
     add_relations_async = threaded(add_relations)
     get_relation_async = threaded(get_relation)
     list_relations_async = threaded(list_relations)
     update_relations_async = threaded(update_relations)
     delete_relations_async = threaded(delete_relations)
+
+    _awaited_add_user = threaded(add_user)
+
+    async def add_user_async(
+        self,
+        user_id: str,
+        information: str,
+        metadata: MetadataValue | _NotSetMarker = NOT_SET_MARKER,
+    ) -> str:
+        """Store a user's profile as :meth:`add_user` does, the user id and text given."""
+        return await self._awaited_add_user(user_id, information, metadata)

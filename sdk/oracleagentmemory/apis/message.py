@@ -65,6 +65,8 @@ class ImageContent(MessageContent):
     bytes: builtins.bytes | None
     mime_type: ImageMimeType
     description: str | None = None
+    #: What a store found in the bytes, so that they are decoded once.
+    _validated_image: Any = field(default=None, init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if self.bytes is not None and not isinstance(self.bytes, builtins.bytes):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from oracleagentmemory._notset import NOT_SET_MARKER, Maybe
+from oracleagentmemory._threaded import threaded
 from oracleagentmemory.apis.records import (
     MemoryRecord,
     MemoryRecordType,
@@ -158,6 +159,8 @@ class ClientMemories(ClientPart):
 
     add_memory = written(prepare_add_memory)
     update_memory = written(prepare_update_memory)
+    _update_memory_async = threaded(update_memory)
+    update_memory_async = _update_memory_async
     delete_memory = written(prepare_delete_memory)
 
     def list_memories(

@@ -3,5 +3,6 @@
 from __future__ import annotations
 
 from oracleagentmemory.core.embedders.local import LocalEmbedder
+from oracleagentmemory.core.embedders.oracledb import OracleDBEmbedder
 
-__all__ = ["LocalEmbedder"]
+__all__ = ["LocalEmbedder", "OracleDBEmbedder"]

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from oracleagentmemory._notset import NOT_SET_MARKER, Maybe, _NotSetMarker
+from oracleagentmemory._threaded import threaded
 from oracleagentmemory.apis.message import Message, TextContent
 from oracleagentmemory.apis.records import MessageRecord, MetadataValue
 from oracleagentmemory.apis.thread import MessageInput
@@ -171,6 +172,19 @@ class ThreadMessages(ThreadPart):
         else:
             records = self._window(start, end)
         return [to_message(record) for record in records]
+
+    _awaited_get_messages = threaded(get_messages)
+
+    async def get_messages_async(
+        self,
+        start: Maybe[int | None] = NOT_SET_MARKER,
+        end: Maybe[int | None] = NOT_SET_MARKER,
+        include_image_bytes: Maybe[bool] = NOT_SET_MARKER,
+    ) -> list[Message]:
+        """Return messages as :meth:`get_messages` does; the bounds also by position."""
+        return await self._awaited_get_messages(
+            start=start, end=end, include_image_bytes=include_image_bytes
+        )
 
     def _window(self, start: Maybe[int | None], end: Maybe[int | None]) -> list[MessageRecord]:
         first = 0 if start is None or isinstance(start, _NotSetMarker) else start
