@@ -133,7 +133,7 @@ def checks(results: dict[str, object]) -> dict[str, bool]:
     held: dict[str, bool] = {}
     for way, (recall, thread_hit) in LEAST.items():
         reached = results[way]
-        assert isinstance(reached, dict)  # noqa: S101 - for the type checker
+        assert isinstance(reached, dict)
         held[f"{way}: recall@10 >= {recall}"] = reached["recall_at_10"] >= recall
         if thread_hit is not None:
             held[f"{way}: thread hit@10 >= {thread_hit}"] = (

@@ -5,16 +5,18 @@ Times on a shared machine move by half within a minute; ratios to these floors h
 
 from __future__ import annotations
 
+import itertools
 import sqlite3
 import statistics
 import time
-from collections.abc import Callable, Sequence
-from contextlib import closing
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import sqlalchemy as sa
 from numpy.typing import NDArray
 
 from oracleagentmemory.storage.blas import one_blas_thread
@@ -55,39 +57,73 @@ def timed(call: Callable[[], object], *, calls: int = 30) -> Timing:
     return Timing.of([lap(call) for _ in range(calls)])
 
 
-def matvec(matrix: NDArray[np.float32], query: NDArray[np.float32]) -> Timing:
-    """Time the one product that an exact search cannot do without."""
+def interleaved(
+    calls: Mapping[str, Callable[[], object]], rounds: int
+) -> dict[str, list[tuple[float, float]]]:
+    """Time calls in turns, so that a busy minute of the machine slows all alike."""
+    for call in calls.values():
+        call()
+    laps: dict[str, list[tuple[float, float]]] = {name: [] for name in calls}
+    for _ in range(rounds):
+        for name, call in calls.items():
+            laps[name].append(lap(call))
+    return laps
+
+
+def ratio(
+    laps: Mapping[str, Sequence[tuple[float, float]]], name: str, floor: Mapping[str, float]
+) -> float:
+    """Return how many times its floor a call took, by processor time: the rounds' median.
+
+    Args:
+        laps: Of `interleaved`.
+        floor: By name of the calls that make it up, how many of each.
+    """
+    rounds = range(len(laps[name]))
+    floors = [sum(count * laps[one][n][1] for one, count in floor.items()) for n in rounds]
+    return statistics.median(laps[name][n][1] / floors[n] for n in rounds)
+
+
+def matvec(matrix: NDArray[np.float32], query: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Do the one product that an exact search cannot do without."""
     with one_blas_thread():
-        return timed(lambda: matrix @ query, calls=100)
+        product: NDArray[np.float32] = matrix @ query
+        return product
 
 
-def primary_key_read(file: Path, table: str, key: str, ids: Sequence[str]) -> Timing:
-    """Time reading one whole row by its primary key with the bare driver."""
-    with closing(sqlite3.connect(file)) as connection:
-        statement = f"SELECT * FROM {table} WHERE {key} = ?"
-        remaining = iter(ids)
-        return timed(
-            lambda: connection.execute(statement, (next(remaining),)).fetchall(),
-            calls=min(100, len(ids) - 2),
-        )
+@contextmanager
+def primary_key_read(
+    engine: sa.Engine, table: sa.Table, ids: Sequence[str]
+) -> Iterator[Callable[[], object]]:
+    """Lend the read of one whole row by its primary key.
+
+    Through SQLAlchemy Core, with a statement built once and on an open connection: the least
+    that a store pays that runs on more than one database.
+    """
+    (key,) = table.primary_key.columns
+    statement = sa.select(table).where(key == sa.bindparam("id", type_=key.type))
+    wanted = itertools.cycle(ids)
+    with engine.connect() as connection:
+        yield lambda: connection.execute(statement, {"id": next(wanted)}).all()
 
 
 def raw_insert(filled: Path, empty: Path, *, rows: int, batch: int = 256) -> float:
     """Insert the rows of a filled store into an empty one with the bare driver.
 
     Returns:
-        Records a second, each with its chunk, tokens, state, change and keyword row.
+        Processor seconds for the records, each with its chunk, tokens, state, change and keyword
+        row.
     """
     batches = _copied_rows(filled, rows, batch)
     with closing(sqlite3.connect(empty, isolation_level=None)) as connection:
         connection.execute("PRAGMA synchronous = NORMAL")
-        started = time.perf_counter()
+        started = time.process_time()
         for tables in batches:
             connection.execute("BEGIN IMMEDIATE")
             for statement, values in tables:
                 connection.executemany(statement, values)
             connection.execute("COMMIT")
-        return rows / (time.perf_counter() - started)
+        return time.process_time() - started
 
 
 def _copied_rows(filled: Path, rows: int, batch: int) -> list[list[tuple[str, list[Any]]]]:

@@ -23,6 +23,13 @@ from oracleagentmemory.core.sqlmemorystore import (
 )
 from oracleagentmemory.errors import InvalidInputError, NotYetError, StateError
 from oracleagentmemory.storage.engine import WriteTransaction
+from oracleagentmemory.storage.fusion import with_lent_scores
+from oracleagentmemory.storage.keyword_sql import (
+    Match,
+    keyword_matches,
+    keyword_shape,
+    matches_statement,
+)
 from oracleagentmemory.storage.kinds import Kind
 from oracleagentmemory.storage.layout import ManagedTables
 from oracleagentmemory.storage.oracle_connections import oracle_engine
@@ -37,6 +44,7 @@ from oracleagentmemory.storage.registry import (
 from oracleagentmemory.storage.removals import Selector
 from oracleagentmemory.storage.retrieval import Hit, SearchRequest
 from oracleagentmemory.storage.schema_oracle import OWNER, OracleSchema, read_config
+from oracleagentmemory.storage.textsearch import oracle_query
 from oracleagentmemory.storage.vector_sql import vector_hits
 
 _PREFIX = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,16}")
@@ -81,7 +89,8 @@ class OracleDBMemoryStore(SQLMemoryStore):
         schema_owner: str | _NotSetMarker = NOT_SET_MARKER,
     ) -> None:
         policy = check_policy(schema_policy)
-        self.search_strategy = check_search(search_strategy, search_index_sync)
+        self.search_strategy = check_search(search_strategy, search_index_sync, embedder)
+        _check_sync(self.search_strategy, search_index_sync)
         retention = check_retention(memory_retention_config)
         dimension = check_vector_dim(vector_dim)
         _check_owner(schema_owner, policy)
@@ -146,11 +155,42 @@ class OracleDBMemoryStore(SQLMemoryStore):
         """Do nothing: an Oracle Text index reads the chunks themselves."""
 
     def _vector_hits(self, connection: sa.Connection, request: SearchRequest) -> list[Hit]:
+        config = self._stored_config(connection)
+        if config.dimension is None:
+            return []
         if request.vector is None:
             # Query weighting would read every token of the scope: plain vectors here.
             vector = self._embed([request.text or ""], is_query=True)[0]
             request = replace(request, vector=vector)
-        return vector_hits(connection, self.tables, request)
+        if not request.lent_share:
+            return vector_hits(connection, self.tables, request)
+        wide = replace(request, k=2 * request.k)
+        similar = [
+            Match(1.0 - distance, *key)
+            for distance, *key in vector_hits(connection, self.tables, wide)
+        ]
+        messages = [one.record_id for one in similar if one.record_type == "message"]
+        beside = self._messages_beside(connection, request, messages) if messages else {}
+        lent = with_lent_scores(similar, beside, request.lent_share, unknown=False)
+        return [Hit(1.0 - score, *key) for score, *key in lent[: request.k]]
+
+    def _keyword_matches(self, connection: sa.Connection, request: SearchRequest) -> list[Match]:
+        words = oracle_query(request.text or "")
+        if not words:
+            return []
+        statement = self._built(
+            keyword_shape(request),
+            lambda: matches_statement(self.tables, self.extras, request, full_text=False),
+        )
+        return keyword_matches(connection, self.tables, statement, request, words)
+
+    def _keyword_distance(self, score: float) -> float:
+        return 1.0 - score / 100.0  # SCORE is 1 to 100
+
+
+def _check_sync(strategy: SearchStrategy, sync: object) -> None:
+    if sync is SearchIndexSyncMode.AUTO and strategy is not SearchStrategy.HYBRID:
+        raise InvalidInputError("search_index_sync=AUTO needs search_strategy=HYBRID")
 
 
 def _check_owner(schema_owner: Any, policy: SchemaPolicy) -> None:

@@ -27,6 +27,12 @@ from oracleagentmemory.storage.engine import (
     own_sqlite_engine,
     shared_sqlite_engine,
 )
+from oracleagentmemory.storage.keyword_sql import (
+    Match,
+    keyword_matches,
+    keyword_shape,
+    matches_statement,
+)
 from oracleagentmemory.storage.kinds import Kind
 from oracleagentmemory.storage.layout import ManagedTables
 from oracleagentmemory.storage.registry import (
@@ -40,6 +46,7 @@ from oracleagentmemory.storage.registry import (
 from oracleagentmemory.storage.removals import Selector
 from oracleagentmemory.storage.retrieval import Hit, SearchRequest, VectorSearch
 from oracleagentmemory.storage.schema_sqlite import OWNER, SQLiteSchema
+from oracleagentmemory.storage.textsearch import fts_query, query_words, scope_token
 from oracleagentmemory.storage.vector_cache import VectorCache
 from oracleagentmemory.storage.vector_reads import VectorReads
 
@@ -61,7 +68,8 @@ class SQLiteMemoryStore(SQLMemoryStore):
         vector_dim: Numbers per vector of a new store; else the first vector decides.
         memory_store_id: Name of one of several stores in a file: a letter, then at most 15
             letters, digits or underscores; case does not count.
-        search_strategy: VECTOR.
+        search_strategy: What searches of this object compare: VECTOR (the default) meanings,
+            KEYWORD words, HYBRID both, fused as `hybrid_search` says. The file is the same.
         search_index_sync: ON_COMMIT or AUTO, which are the same here.
         memory_retention_config: Rules for the life of records; omitted keeps the stored ones.
 
@@ -87,7 +95,7 @@ class SQLiteMemoryStore(SQLMemoryStore):
         memory_retention_config: Maybe[MemoryRetentionConfig] = NOT_SET_MARKER,
     ) -> None:
         policy = check_policy(schema_policy)
-        self.search_strategy = check_search(search_strategy, search_index_sync)
+        self.search_strategy = check_search(search_strategy, search_index_sync, embedder)
         if search_index_sync is SearchIndexSyncMode.MANUAL:
             raise InvalidInputError("a SQLite store is always current: use ON_COMMIT, not MANUAL")
         retention = check_retention(memory_retention_config)
@@ -166,12 +174,51 @@ class SQLiteMemoryStore(SQLMemoryStore):
         transaction.execute(self.removals.texts(kind, selector), {"owner": owner})
 
     def _vector_hits(self, connection: sa.Connection, request: SearchRequest) -> list[Hit]:
-        dimension = self.current_config().dimension
-        if dimension is None:
+        user_id, version = request.user_id, None
+        if not isinstance(user_id, _NotSetMarker):
+            version = self.vector_cache.version(connection, user_id)
+        config = self.config
+        if version is None or config.dimension is None or version.name != config.incarnation:
+            config = self._stored_config(connection)
+        if config.dimension is None:
             return []
+        if request.vector is None and self.embedder is not None:
+            config.check_vectors(self.embedder.embedding_dimension, self.embedder_id)
         return self._vector_search.hits(
-            connection, request, dimension=dimension, embedder=self.embedder
+            connection,
+            request,
+            dimension=config.dimension,
+            embedder=self.embedder,
+            version=version,
         )
+
+    def _keyword_matches(self, connection: sa.Connection, request: SearchRequest) -> list[Match]:
+        words = query_words(request.text or "")
+        if not words:
+            return []
+        statement = self._built(
+            keyword_shape(request),
+            lambda: matches_statement(self.tables, self.extras, request, full_text=True),
+        )
+        user_id = request.user_id
+        scope = None if isinstance(user_id, _NotSetMarker) else scope_token(user_id)
+        asked = fts_query(words, scope)
+        return keyword_matches(connection, self.tables, statement, request, asked)
+
+    def _keyword_distance(self, score: float) -> float:
+        return 1.0 / (1.0 + score)  # BM25 has no upper bound
+
+    def _messages_beside(
+        self, connection: sa.Connection, request: SearchRequest, message_ids: list[str]
+    ) -> dict[str, list[str]]:
+        dimension = self.config.dimension
+        if dimension is not None:
+            beside = self._vector_search.beside(
+                connection, request, message_ids, dimension=dimension
+            )
+            if beside is not None:
+                return beside
+        return super()._messages_beside(connection, request, message_ids)
 
 
 def _engine(path: Any, engine: sa.Engine | None) -> StoreEngine:

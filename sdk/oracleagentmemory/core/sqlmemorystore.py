@@ -6,11 +6,12 @@ from dataclasses import replace
 from typing import Any
 
 from oracleagentmemory._notset import _NotSetMarker
+from oracleagentmemory.apis.embedders.embedder import IEmbedder
 from oracleagentmemory.core.dbschemapolicy import SchemaPolicy
 from oracleagentmemory.core.dbsearch import SearchIndexSyncMode, SearchStrategy
 from oracleagentmemory.core.oraclememorystore import OracleMemoryStore
 from oracleagentmemory.core.retention import MemoryRetentionConfig
-from oracleagentmemory.errors import InvalidInputError, NotYetError, WrongTypeError
+from oracleagentmemory.errors import InvalidInputError, WrongTypeError
 from oracleagentmemory.storage.registry import StoreConfig
 from oracleagentmemory.storage.retention import Retention
 from oracleagentmemory.storage.store import SQLStoreMethods
@@ -49,13 +50,12 @@ def check_policy(policy: object) -> SchemaPolicy:
         ) from None
 
 
-def check_search(strategy: object, sync: object) -> SearchStrategy:
+def check_search(strategy: object, sync: object, embedder: IEmbedder | None) -> SearchStrategy:
     """Return a `search_strategy` argument, VECTOR when omitted.
 
     Raises:
-        WrongTypeError: If it is no SearchStrategy member.
-        InvalidInputError: If KEYWORD is to be synchronised with AUTO.
-        NotYetError: If it is KEYWORD or HYBRID, which this version does not search by.
+        WrongTypeError: If it is no SearchStrategy member, or `sync` no SearchIndexSyncMode.
+        InvalidInputError: If it is HYBRID and there is no embedder.
     """
     if isinstance(strategy, _NotSetMarker):
         strategy = SearchStrategy.VECTOR
@@ -63,10 +63,8 @@ def check_search(strategy: object, sync: object) -> SearchStrategy:
         raise WrongTypeError(f"search_strategy must be a SearchStrategy, not {strategy!r:.80}")
     if not isinstance(sync, _NotSetMarker | SearchIndexSyncMode):
         raise WrongTypeError(f"search_index_sync must be a SearchIndexSyncMode, not {sync!r:.80}")
-    if strategy is SearchStrategy.KEYWORD and sync is SearchIndexSyncMode.AUTO:
-        raise InvalidInputError("AUTO synchronisation needs search_strategy=HYBRID")
-    if strategy is not SearchStrategy.VECTOR:
-        raise NotYetError(f"{strategy.name} search is not in this version; VECTOR is")
+    if strategy is SearchStrategy.HYBRID and embedder is None:
+        raise InvalidInputError("search_strategy=HYBRID needs an embedder; KEYWORD needs none")
     return strategy
 
 

@@ -215,7 +215,6 @@ class StoreEngine:
 @contextmanager
 def _translated(engine: sa.Engine) -> Iterator[None]:
     """Raise the SDK's errors for a database that is busy, gone or unreadable."""
-    place = f"the database {engine.url.database}" if engine.url.database else "the database"
     try:
         yield
     except sa.exc.DBAPIError as error:
@@ -227,10 +226,14 @@ def _translated(engine: sa.Engine) -> Iterator[None]:
         plain = type(error) is sa.exc.DatabaseError
         gone = plain or isinstance(error, sa.exc.OperationalError | sa.exc.InterfaceError)
         if gone or error.connection_invalidated:
-            raise StoreUnavailableError(f"{place} cannot be used: {cause}") from error
+            raise StoreUnavailableError(f"{_place(engine)} cannot be used: {cause}") from error
         raise
     except sqlite3.DatabaseError as error:  # raised while a new connection is set up
-        raise StoreUnavailableError(f"{place} cannot be used: {error}") from error
+        raise StoreUnavailableError(f"{_place(engine)} cannot be used: {error}") from error
+
+
+def _place(engine: sa.Engine) -> str:
+    return f"the database {engine.url.database}" if engine.url.database else "the database"
 
 
 def _listen(engine: sa.Engine) -> None:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from oracleagentmemory._notset import NOT_SET_MARKER, Maybe, _NotSetMarker
 from oracleagentmemory.apis.embedders.embedder import IEmbedder
-from oracleagentmemory.apis.embedders.scoped import ScopedQueryEmbedder
+from oracleagentmemory.apis.embedders.scoped import weighs_queries
 from oracleagentmemory.errors import InvalidInputError
 from oracleagentmemory.storage.blas import one_blas_thread
 from oracleagentmemory.storage.constructs import read_clock
@@ -239,8 +239,7 @@ def _query(
         return _unit(request.vector)
     if embedder is None or request.text is None:
         raise InvalidInputError("a vector search needs a query vector, or a text and an embedder")
-    # Checked last: the check of a protocol takes longer than embedding.
-    if count is not None and isinstance(embedder, ScopedQueryEmbedder):
+    if count is not None and weighs_queries(embedder):
         frequencies, chunk_count = count()
         if chunk_count >= WEIGHTED_FROM_CHUNKS:
             return embedder.embed_in_scope(request.text, frequencies, chunk_count)
@@ -266,10 +265,10 @@ def _best_of_block(
     own = scores
     if request.lent_share:
         scores = block.turns.lend(own, request.lent_share)
-    wanted = 2 * request.k + 8
+    wanted = request.k + request.k // 2 + 4
     while True:
         rows, sure_score = _best_rows(scores, wanted)
-        records = [block.record(row) for row in rows.tolist()]
+        records = block.records(rows)
         kept = keep(set(records))
         # Rows below the sure score are there for ties: others as good may be missing.
         sure = {
@@ -309,11 +308,12 @@ def _distances(
 ) -> NDArray[np.float64]:
     """Return the rows' distances, equal for equal vectors wherever they stand in the matrix."""
     exact = query.astype(np.float64)
-    similarities = [
-        (block.vectors[rows[start : start + _AGAIN_ROWS]] * exact).sum(axis=1)
-        for start in range(0, rows.size, _AGAIN_ROWS)
-    ]
-    return np.clip(1.0 - np.concatenate([np.zeros(0), *similarities]), 0.0, 2.0)
+    similarities = np.empty(rows.size, np.float64)
+    for start in range(0, rows.size, _AGAIN_ROWS):
+        part = slice(start, start + _AGAIN_ROWS)
+        similarities[part] = (block.vectors[rows[part]] * exact).sum(axis=1)
+    distances: NDArray[np.float64] = np.minimum(np.maximum(1.0 - similarities, 0.0), 2.0)
+    return distances
 
 
 def _nearest(best: dict[_Key, float], more: dict[_Key, float], k: int) -> dict[_Key, float]:

@@ -8,6 +8,8 @@ import unicodedata
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
+from inspect import signature
+from operator import attrgetter
 from typing import Any
 
 from oracleagentmemory.apis.message import MessageContent, TextContent
@@ -93,83 +95,141 @@ def effective_time(timestamp: str | None, created_at: datetime) -> datetime:
 
 def to_record(kind: Kind, row: Any) -> Record:
     """Build the record of a row that holds all columns of its kind's table."""
-    return _BUILDERS[kind.name](row)
+    return _BUILDERS[kind.name](*_VALUES[kind.name](row))
 
 
-def _message(row: Any) -> Record:
+def selected_record(kind: Kind, row: Sequence[Any]) -> Record:
+    """Build the record of a row that holds the kind's `RECORD_COLUMNS`."""
+    return _BUILDERS[kind.name](*row)
+
+
+def _message(
+    record_id: str,
+    content: Any,
+    timestamp: str | None,
+    created_at: datetime,
+    metadata: Any,
+    status: str,
+    thread_id: str | None,
+    user_id: str | None,
+    agent_id: str | None,
+    role: str,
+    order_seq: int,
+) -> Record:
     return MessageRecord(
-        id=row.record_id,
-        content=message_content(row.content or ()),
-        timestamp=shown_time(row.timestamp, row.created_at),
-        metadata=row.metadata,
-        status=_STATUS[row.status],
-        thread_id=row.thread_id,
-        user_id=row.user_id,
-        agent_id=row.agent_id,
-        role=row.message_role,
-        seq_no=row.order_seq,
+        id=record_id,
+        content=message_content(content or ()),
+        timestamp=shown_time(timestamp, created_at),
+        metadata=metadata,
+        status=_STATUS[status],
+        thread_id=thread_id,
+        user_id=user_id,
+        agent_id=agent_id,
+        role=role,
+        seq_no=order_seq,
     )
 
 
-def _memory(row: Any) -> Record:
-    return _MEMORY_CLASSES.get(row.memory_type, MemoryRecord)(
-        id=row.record_id,
-        content=row.content,
-        timestamp=shown_time(row.timestamp, row.created_at),
-        metadata=row.metadata,
-        status=_STATUS[row.status],
-        thread_id=row.thread_id,
-        user_id=row.user_id,
-        agent_id=row.agent_id,
+def _memory(
+    record_id: str,
+    content: str | None,
+    timestamp: str | None,
+    created_at: datetime,
+    metadata: Any,
+    status: str,
+    thread_id: str | None,
+    user_id: str | None,
+    agent_id: str | None,
+    memory_type: str,
+) -> Record:
+    return _MEMORY_CLASSES.get(memory_type, MemoryRecord)(
+        id=record_id,
+        content=content,
+        timestamp=shown_time(timestamp, created_at),
+        metadata=metadata,
+        status=_STATUS[status],
+        thread_id=thread_id,
+        user_id=user_id,
+        agent_id=agent_id,
     )
 
 
-def _profile(row: Any) -> Record:
-    chosen = UserProfileRecord if row.actor_type == "user" else AgentProfileRecord
+def _profile(
+    actor_id: str,
+    actor_type: str,
+    information: str,
+    created_at: datetime,
+    metadata: Any,
+    status: str,
+) -> Record:
+    chosen = UserProfileRecord if actor_type == "user" else AgentProfileRecord
     return chosen(
-        id=row.actor_id,
-        content=row.information,
-        timestamp=row.created_at.isoformat(),
-        metadata=row.metadata,
-        status=_STATUS[row.status],
+        id=actor_id,
+        content=information,
+        timestamp=created_at.isoformat(),
+        metadata=metadata,
+        status=_STATUS[status],
     )
 
 
-def _thread(row: Any) -> Record:
+def _thread(
+    record_id: str,
+    created_at: datetime,
+    metadata: Any,
+    user_id: str | None,
+    agent_id: str | None,
+    runtime_config: Any,
+    runtime_state: Any,
+) -> Record:
     return ThreadRecord(
-        id=row.record_id,
-        timestamp=row.created_at.isoformat(),
-        metadata=row.metadata,
-        thread_id=row.record_id,
-        user_id=row.user_id,
-        agent_id=row.agent_id,
-        runtime_config=row.runtime_config,
-        runtime_state=row.runtime_state,
+        id=record_id,
+        timestamp=created_at.isoformat(),
+        metadata=metadata,
+        thread_id=record_id,
+        user_id=user_id,
+        agent_id=agent_id,
+        runtime_config=runtime_config,
+        runtime_state=runtime_state,
     )
 
 
-def _summary(row: Any) -> Record:
-    reserved = (row.metadata or {}).get(RESERVED_KEY, {})
+def _summary(
+    record_id: str,
+    content: Any,
+    created_at: datetime,
+    metadata: Any,
+    status: str,
+    thread_id: str | None,
+    user_id: str | None,
+    agent_id: str | None,
+) -> Record:
+    reserved = (metadata or {}).get(RESERVED_KEY, {})
     return ThreadSummaryRecord(
-        id=row.record_id,
-        content=row.content,
-        timestamp=row.created_at.isoformat(),
-        metadata=row.metadata,
-        status=_STATUS[row.status],
-        thread_id=row.thread_id,
-        user_id=row.user_id,
-        agent_id=row.agent_id,
+        id=record_id,
+        content=content,
+        timestamp=created_at.isoformat(),
+        metadata=metadata,
+        status=_STATUS[status],
+        thread_id=thread_id,
+        user_id=user_id,
+        agent_id=agent_id,
         _covered_through_seq_no=int(reserved.get("summary_last_message_order_seq", 0)),
     )
 
 
-_BUILDERS: dict[str, Callable[[Any], Record]] = {
+_BUILDERS: dict[str, Callable[..., Record]] = {
     MESSAGE.name: _message,
     MEMORY.name: _memory,
     PROFILE.name: _profile,
     THREAD.name: _thread,
     SUMMARY.name: _summary,
 }
+#: The columns that a kind's record is made of, in the order of its builder's arguments.
+RECORD_COLUMNS: dict[str, tuple[str, ...]] = {
+    name: tuple("message_role" if one == "role" else one for one in signature(build).parameters)
+    for name, build in _BUILDERS.items()
+}
+_VALUES = {name: attrgetter(*columns) for name, columns in RECORD_COLUMNS.items()}
 
 
 _ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"))

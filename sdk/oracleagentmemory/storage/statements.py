@@ -13,6 +13,8 @@ from oracleagentmemory.storage.constructs import utc_now
 from oracleagentmemory.storage.extras import ExtraTables
 from oracleagentmemory.storage.kinds import Kind
 from oracleagentmemory.storage.layout import ManagedTables
+from oracleagentmemory.storage.ready_select import ReadySelect
+from oracleagentmemory.storage.rows import RECORD_COLUMNS
 
 #: Columns that an update may change, by kind; every update statement sets them all.
 CHANGEABLE = {
@@ -33,6 +35,13 @@ def in_lists(values: Sequence[T]) -> Iterator[Sequence[T]]:
     """Cut values into parts that fit an IN list."""
     for start in range(0, len(values), IN_LIST):
         yield values[start : start + IN_LIST]
+
+
+def padded_lists(values: Sequence[T]) -> Iterator[Sequence[T]]:
+    """Cut values as `in_lists` does and repeat each part's last up to one of few lengths."""
+    for part in in_lists(values):
+        size = min(IN_LIST, 1 << (len(part) - 1).bit_length())
+        yield [*part, *([part[-1]] * (size - len(part)))]
 
 
 def bind(name: str, like: ColumnElement[Any], **options: Any) -> sa.BindParameter[Any]:
@@ -57,6 +66,7 @@ class Statements:
         self.select_many = functools.cache(self._select_many)
         self.update = functools.cache(self._update)
         self.existing = functools.cache(self._existing)
+        self.select_found = functools.cache(self._select_found)
 
     def _insert(self, table: sa.TableClause) -> sa.Insert:
         return sa.insert(table)
@@ -80,6 +90,18 @@ class Statements:
         key = table.c[kind.key]
         statement = sa.select(table).where(key.in_(bind("ids", key, expanding=True)))
         return statement.where(not_expired(table)) if kind.expires else statement
+
+    def _select_found(self, kind: Kind, count: int) -> ReadySelect:
+        """Select what the unexpired records among `:id_0`, `:id_1`, … are made of.
+
+        A list of fixed length is compiled once; one that is expanded costs as much as the query.
+        """
+        table = kind.table(self.tables)
+        key = table.c[kind.key]
+        ids = [bind(f"id_{number}", key) for number in range(count)]
+        columns = [table.c[name] for name in RECORD_COLUMNS[kind.name]]
+        statement = sa.select(*columns).where(key.in_(ids))
+        return ReadySelect(statement.where(not_expired(table)) if kind.expires else statement)
 
     def _existing(self, kind: Kind, *, locked: bool = False) -> sa.Select[Any]:
         """Select which of `:ids` exist, expired ones too."""

@@ -246,6 +246,7 @@ class Uid(StoreType):
         return None if value is None else bytes(value).hex()
 
 
+_DECODER = json.JSONDecoder()
 _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
@@ -314,7 +315,7 @@ def _read_vector(value: Any) -> NDArray[np.float32] | None:
 
 def _decode_json(value: Any) -> Any:
     if isinstance(value, str):
-        return json.loads(value)
+        return _DECODER.decode(value)
     return _plain(value)
 
 

@@ -212,6 +212,11 @@ class Block:
         return self.columns.byte_count + self.frequencies.nbytes
 
     @functools.cached_property
+    def first_expiry(self) -> int:
+        """When the first of the chunks expires, in microseconds since 1970."""
+        return int(self.columns.expires_at[: self.count].min()) if self.count else NEVER
+
+    @functools.cached_property
     def turns(self) -> Turns:
         """The block's messages in the order of their threads."""
         columns, count = self.columns, self.count
@@ -226,10 +231,11 @@ class Block:
         """Return in how many chunks each token stands, by token id, and how many chunks are."""
         return self.frequencies, self.alive_count
 
-    def record(self, row: int) -> tuple[str, str]:
-        """Return type and id of the record that a row belongs to."""
-        columns = self.columns
-        return columns.type_codes.values[columns.types[row]], columns.record_ids[row]
+    def records(self, rows: NDArray[np.intp]) -> list[tuple[str, str]]:
+        """Return types and ids of the records that rows belong to."""
+        names, ids = self.columns.type_codes.values, self.columns.record_ids
+        types = self.columns.types[rows].tolist()
+        return [(names[code], ids[row]) for code, row in zip(types, rows.tolist(), strict=True)]
 
     def mask(
         self,
@@ -249,9 +255,8 @@ class Block:
         """
         columns, count = self.columns, self.count
         parts: list[NDArray[Any]] = [] if self.alive is None else [self.alive]
-        expires_at = columns.expires_at[:count]
-        if count and expires_at.min() <= now:
-            parts.append(expires_at > now)
+        if self.first_expiry <= now:
+            parts.append(columns.expires_at[:count] > now)
         if "agent_id" in scope:
             parts.append(columns.agents[:count] == columns.agent_codes.find(scope["agent_id"]))
         if "thread_id" in scope:

@@ -22,6 +22,7 @@ from oracleagentmemory.storage.extras import ExtraTables, scope_key
 from oracleagentmemory.storage.filters import Filter, metadata_matches
 from oracleagentmemory.storage.kinds import KINDS, Kind, kind_of
 from oracleagentmemory.storage.layout import ManagedTables
+from oracleagentmemory.storage.ready_select import ReadySelect
 from oracleagentmemory.storage.vector_block import NEVER, ChunkRow, add_token_counts
 
 __all__ = ["STREAM_ROWS", "ScopeVersion", "VectorReads", "microseconds"]
@@ -90,7 +91,7 @@ class VectorReads:
         )
         of_scope = change.scope_key == sa.bindparam("scope_key")
         newest = sa.select(sa.func.max(_raw(change.change_id))).where(of_scope)
-        self._version = sa.select(uid.scalar_subquery(), newest.scalar_subquery())
+        self._version = ReadySelect(sa.select(uid.scalar_subquery(), newest.scalar_subquery()))
         self._changes = (
             sa.select(_raw(change.change_id), _raw(change.record_id), _raw(change.operation))
             .where(of_scope, change.change_id >= sa.bindparam("since"))
@@ -158,8 +159,8 @@ class VectorReads:
 
     def version(self, connection: sa.Connection, user_id: str | None) -> ScopeVersion:
         """Return the present version of a user's scope."""
-        row = connection.execute(self._version, {"scope_key": scope_key(user_id)}).one()
-        return ScopeVersion(row[0], row[1] or 0)
+        rows = self._version.rows(connection, {"scope_key": scope_key(user_id)})
+        return ScopeVersion(rows[0][0], rows[0][1] or 0)
 
     def changed_records(
         self, connection: sa.Connection, user_id: str | None, since: int, most: int

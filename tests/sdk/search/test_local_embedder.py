@@ -120,7 +120,7 @@ def test_weights_are_inverse_document_frequencies(embedder: LocalEmbedder) -> No
 
 
 @pytest.mark.parametrize(
-    "query", ['"Paris" (hotel).', "Paris, hotel?", "«Paris» – hotel…", "Paris hotel"]
+    "query", ['"Paris" (hotel).', "Paris, hotel?", "«Paris», hotel…", "Paris hotel"]
 )
 def test_punctuation_around_words_weighs_nothing(embedder: LocalEmbedder, query: str) -> None:
     frequencies = np.zeros(32_000, np.int64)

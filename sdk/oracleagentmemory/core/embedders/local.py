@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import importlib.util
+import math
 import re
 import unicodedata
 from collections.abc import Sequence
@@ -152,17 +153,17 @@ class LocalEmbedder(IEmbedder):
             scope's chunks apart.
         """
         words = _AT_EDGES.sub(_without_punctuation, check_text(text, "text")).strip()
-        tokens = np.array(self._tokenise([words or text])[0], np.int64)
-        known = tokens < frequencies.size
-        counts = np.zeros(tokens.size, np.float64)
-        counts[known] = frequencies[tokens[known]]
-        weights = np.log((chunk_count + 1) / (counts + 1))
-        vector: NDArray[np.float32] = weights.astype(np.float32) @ self._model.table[tokens]
-        length = np.linalg.norm(vector)
+        tokens = self._tokenise([words or text])[0]
+        # A query has few tokens: plain numbers are faster than arrays.
+        known = frequencies.size
+        counts = [float(frequencies[token]) if token < known else 0.0 for token in tokens]
+        weights = [math.log((chunk_count + 1) / (count + 1)) for count in counts]
+        rows = self._model.table.take(tokens or [0], axis=0)
+        vector: NDArray[np.float32] = np.array(weights or [0], np.float32) @ rows
+        length = math.sqrt(float(vector @ vector))
         if length == 0:
-            vector = self.embed([text], is_query=True)[0]
-        else:
-            vector /= length
+            return self.embed([text], is_query=True)[0]
+        vector /= np.float32(length)
         return vector
 
     def _tokenise(self, texts: Sequence[str]) -> list[list[int]]:

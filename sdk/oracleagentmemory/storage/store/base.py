@@ -38,6 +38,7 @@ from oracleagentmemory.storage.statements import Statements, in_lists
 from oracleagentmemory.storage.writes import Prepared, in_order
 
 if TYPE_CHECKING:
+    from oracleagentmemory.storage.keyword_sql import Match
     from oracleagentmemory.storage.retrieval import Hit, SearchRequest
 
 T = TypeVar("T")
@@ -160,6 +161,14 @@ class StoreParts(TwinOwner, abc.ABC):
     @abc.abstractmethod
     def _vector_hits(self, connection: sa.Connection, request: SearchRequest) -> list[Hit]:
         """Return the nearest records of a vector search, nearest first."""
+
+    @abc.abstractmethod
+    def _keyword_matches(self, connection: sa.Connection, request: SearchRequest) -> list[Match]:
+        """Return the records that hold words of a request's text, best first."""
+
+    @abc.abstractmethod
+    def _keyword_distance(self, score: float) -> float:
+        """Return the distance, 0 to 1, that a keyword search shows for a score."""
 
     @abc.abstractmethod
     def file_bytes(self) -> int | None:

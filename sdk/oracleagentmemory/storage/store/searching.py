@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sa
 
 from oracleagentmemory._notset import NOT_SET_MARKER
-from oracleagentmemory.apis.embedders.scoped import ScopedQueryEmbedder
+from oracleagentmemory.apis.embedders.scoped import weighs_queries
 from oracleagentmemory.apis.memorystore import MetadataFilter
 from oracleagentmemory.apis.records import Record, RecordStatus
 from oracleagentmemory.apis.validation import check_id, check_text
@@ -26,8 +26,8 @@ from oracleagentmemory.storage.fusion import (
 from oracleagentmemory.storage.keyword_sql import Match
 from oracleagentmemory.storage.kinds import SEARCHED_TYPES, kind_of
 from oracleagentmemory.storage.retrieval import Hit, SearchRequest
-from oracleagentmemory.storage.rows import to_record
-from oracleagentmemory.storage.statements import in_lists
+from oracleagentmemory.storage.rows import selected_record
+from oracleagentmemory.storage.statements import padded_lists
 from oracleagentmemory.storage.store.base import StoreParts
 from oracleagentmemory.storage.store.retrieval_text import explicit_vectors
 from oracleagentmemory.storage.turn_sql import messages_beside
@@ -170,7 +170,7 @@ class Searching(StoreParts):
             raise InvalidInputError(
                 "this store has no embedder: give a query_vector, or open it with one"
             )
-        if isinstance(self.embedder, ScopedQueryEmbedder):
+        if weighs_queries(self.embedder):
             # Weighted in the searched scope, which only the search itself knows.
             return requests
         if self.current_config().dimension is None:
@@ -259,15 +259,17 @@ class Searching(StoreParts):
         self, connection: sa.Connection, hits: Sequence[Hit], include_invalid: bool
     ) -> builtins.list[tuple[Record, float]]:
         """Return the records of hits, without those that are gone or expired by now."""
-        ids: dict[Any, list[str]] = {}
+        ids: dict[str, builtins.list[str]] = {}
         for hit in hits:
-            ids.setdefault(kind_of(hit.record_type), []).append(hit.record_id)
+            ids.setdefault(hit.record_type, []).append(hit.record_id)
         records: dict[tuple[str, str], Record] = {}
-        for kind, wanted in ids.items():
-            statement = self.statements.select_many(kind)
-            for part in in_lists(wanted):
-                for row in connection.execute(statement, {"ids": part}):
-                    record = to_record(kind, row)
+        for record_type, wanted in ids.items():
+            kind = kind_of(record_type)
+            for part in padded_lists(wanted):
+                statement = self.statements.select_found(kind, len(part))
+                bound = {f"id_{number}": record_id for number, record_id in enumerate(part)}
+                for row in statement.rows(connection, bound):
+                    record = selected_record(kind, row)
                     records[record.record_type, record.id] = record
         found = [(records.get((hit.record_type, hit.record_id)), hit.distance) for hit in hits]
         return [
