@@ -21,10 +21,12 @@ from memoryapp.ids import encode_tilde
 from memoryapp.models import Person
 from memoryapp.services.messages import text_of
 from memoryapp.services.metadata import own_metadata
+from memoryapp.templatetags.hidden_characters import shown
 from oracleagentmemory.apis.records import MessageRecord, Record
 
 register = template.Library()
 register.filter("own_metadata", own_metadata)
+register.filter("shown", shown)
 
 TYPE_BADGES = {"fact": "info", "preference": "violet", "guideline": "teal"}
 PLAIN_LINK = '<a href="{}">{}{}</a>'
