@@ -50,7 +50,8 @@ class RestoreReport:
         rows: Restored rows by table.
         new_ids: With `ids="new"`, the new id of each old one by kind of record.
         left_out: Rows by table that could not be restored: relations and sources whose other
-            end does not exist, profiles of actors that have one, what the store has no table for.
+            end does not exist, and what the store has no table for; with `ids="new"` profiles of
+            actors that have one, and the log of changes, which belongs to the originals.
     """
 
     rows: Mapping[str, int]

@@ -212,28 +212,6 @@ def test_an_orphan_of_one_type_leaves_its_namesake_alone(store: SQLMemoryStore) 
     assert chunk(store, "y") is None
 
 
-def test_searches_see_what_a_repair_has_changed(full: SQLMemoryStore) -> None:
-    if not full.keeps_texts:
-        pytest.skip("only a SQLite store keeps vectors in memory")
-
-    def ids(user_id: str) -> set[str]:
-        hits = full.search("blue", 50, user_id=user_id, exact_user_match=True)
-        return {one.id for one, _ in hits}
-
-    assert "fact-1" in ids("ann")
-    chunk_of_another_user(full)
-    change(full, sa.insert(full.extras.change), note(full, "u:ann"))
-    assert "fact-1" not in ids("ann")
-    full.repair(full.check())
-    assert "fact-1" in ids("ann")
-
-
-def note(store: SQLMemoryStore, key: str) -> list[dict[str, Any]]:
-    """A change of a whole scope, so that the cache of this process reads it anew."""
-    return [{"change_id": 10**6, "scope_key": key, "record_kind": "memory",
-             "record_id": "fact-1", "operation": "scope"}]  # fmt: skip
-
-
 def test_a_repair_is_one_transaction(full: SQLMemoryStore) -> None:
     changed_memory(full)
     before = everything(full)

@@ -135,3 +135,14 @@ def test_a_report_names_a_few_and_counts_all(store: SQLiteMemoryStore, path: Pat
     plant(path, "DELETE FROM x_text")
     (finding,) = store.check().findings
     assert (finding.count, len(finding.examples)) == (25, 5)
+
+
+def test_searches_see_what_a_repair_has_changed(store: SQLiteMemoryStore, path: Path) -> None:
+    def ids() -> set[str]:
+        hits = store.search("red", 50, user_id="u1", exact_user_match=True)
+        return {one.id for one, _ in hits}
+
+    plant(path, f"UPDATE record_chunks SET user_id = 'eve' WHERE chunk_id = {CHUNK}")
+    assert "m1" not in ids()  # and so the vectors of u1 are kept in memory without it
+    assert store.repair(store.check()) == {"misplaced_chunks": 1}
+    assert "m1" in ids()

@@ -62,9 +62,9 @@ class Checking(StoreParts):
         Returns:
             Every sort of fault found, with a count and a few examples.
         """
-        findings = []
+        findings, checks = [], self._checks()
         with self.engine.snapshot() as connection:
-            for check in self._checks():
+            for check in checks:
                 finding = check.finding(connection)
                 if finding is not None:
                     findings.append(finding)
