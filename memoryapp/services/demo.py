@@ -6,6 +6,8 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
+from itertools import groupby
+from operator import attrgetter, itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -101,8 +103,9 @@ def _is_loaded() -> bool:
 
 
 def _read_dialogues() -> list[dict[str, Any]]:
+    """By id, which also orders threads of one instant: lists then show the days in their order."""
     with (_FOLDER / "dialogues.jsonl").open(encoding="utf-8") as file:
-        return [json.loads(raw) for raw in file]
+        return sorted(map(json.loads, file), key=itemgetter("dialogue_id"))
 
 
 def _line(number: int, dialogue: dict[str, Any], count: int, today: date) -> Line:
@@ -152,8 +155,8 @@ def _memories(line: Line, dialogue: dict[str, Any]) -> Iterator[_Memory]:
 def _batches(memories: Sequence[_Memory]) -> list[PendingRecordBatch]:
     """One batch a run of equal types, so that the order of the dialogues stays."""
     batches = []
-    for memory_type in ("memory", *_SLOTS):
-        some = [memory for memory in memories if memory.memory_type == memory_type]
+    for memory_type, run in groupby(memories, key=attrgetter("memory_type")):
+        some = list(run)
         batches.append(
             PendingRecordBatch(
                 contents=[memory.content for memory in some],

@@ -32,6 +32,16 @@ def test_demo_lies_on_the_sixty_days_before_today() -> None:
     assert len(rows) == summary.messages
 
 
+def test_lists_show_the_days_of_the_demo_in_their_order() -> None:
+    demo.load(OPERATOR, today=TODAY)
+    memory_times = [row.effective_at for row in inspector().page("memory", limit=1000).rows]
+    assert memory_times == sorted(memory_times, reverse=True)
+    thread_ids = [row.record.id for row in inspector().page("thread", limit=100).rows]
+    digests = inspector().thread_digests(thread_ids)
+    thread_times = [digests[thread_id].last_effective_at for thread_id in thread_ids]
+    assert thread_times == sorted(thread_times, reverse=True)
+
+
 def test_memories_are_of_all_types_and_name_their_dialogue_and_thread() -> None:
     summary = demo.load(OPERATOR, today=TODAY)
     rows = inspector().page("memory", limit=1000).rows
