@@ -139,3 +139,12 @@ def end_of(day: Any) -> datetime | None:
         return None if day is None else start_of(day + timedelta(days=1))
     except OverflowError:
         return None
+
+
+def is_time(text: str) -> bool:
+    """Say whether a text is an ISO 8601 time, so that a record is sorted by it."""
+    try:
+        datetime.fromisoformat(text)
+    except ValueError:
+        return False
+    return True

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Literal, cast
 
 from django import forms
+from django.core.exceptions import ValidationError
 
 from memoryapp.forms.fields import (
     REFUSABLE,
@@ -17,6 +18,7 @@ from memoryapp.forms.fields import (
     PageForm,
     PickField,
     end_of,
+    is_time,
     start_of,
 )
 from memoryapp.services.memories import MEMORY_TYPES, MemoryFilters
@@ -98,6 +100,13 @@ class MemoryForm(PageForm):
     reason = forms.CharField(
         label="Reason", required=False, max_length=500, help_text="Kept in the audit log."
     )
+
+    def clean_timestamp(self) -> str:
+        """A new time is ISO 8601; other words that an agent has stored may stay."""
+        text: str = self.cleaned_data["timestamp"]
+        if text and "timestamp" in self.changed_data and not is_time(text):
+            raise ValidationError("This is no ISO 8601 time, such as 2026-03-14T09:30:00Z.")
+        return text
 
 
 class NewMemoryForm(MemoryForm):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Any
 
 from django.contrib import messages
@@ -11,6 +10,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_safe
 
+from memoryapp.forms.fields import is_time
 from memoryapp.forms.memories import (
     EditMemoryForm,
     MemoryFilterForm,
@@ -119,7 +119,8 @@ def _conflict(
 ) -> HttpResponse:
     """Show theirs beside mine; sending the form again overwrites theirs."""
     theirs = memories.get(request.access, memory_id)
-    mine = EditMemoryForm({**form.data.dict(), "fingerprint": theirs.fingerprint})  # type: ignore[attr-defined]
+    sent = {**form.data.dict(), "fingerprint": theirs.fingerprint}  # type: ignore[attr-defined]
+    mine = EditMemoryForm(sent, initial=form.initial)
     context = {**context, "row": theirs, "theirs": theirs, "form": mine}
     return render(request, "memoryapp/memories/edit.html", context, status=409)
 
@@ -185,15 +186,7 @@ def _initial(row: Row) -> dict[str, Any]:
 def _given_timestamp(row: Row) -> str:
     """The time that a caller gave; a record without one shows the time of its storing."""
     shown = row.record.timestamp or ""
-    return "" if row.effective_at == row.created_at and _is_time(shown) else shown
-
-
-def _is_time(text: str) -> bool:
-    try:
-        datetime.fromisoformat(text)
-    except ValueError:
-        return False
-    return True
+    return "" if row.effective_at == row.created_at and is_time(shown) else shown
 
 
 def _stored(data: dict[str, Any]) -> dict[str, Any]:

@@ -77,6 +77,7 @@ def test_no_scope_at_all_is_refused_for_a_limited_person(limited: Client) -> Non
         ({"metadata": "[" * 100_000}, "This is not JSON"),
         ({"timestamp": "x" * 65}, "at most 64 characters"),
         ({"timestamp": "空" * 22}, "64"),
+        ({"timestamp": "2026-13-01"}, "no ISO 8601 time"),
         ({"thread_id": "nowhere"}, "not found"),
     ],
 )

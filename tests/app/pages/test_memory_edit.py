@@ -46,6 +46,15 @@ def test_the_form_starts_with_what_is_stored(client: Client) -> None:
     assert 'value="yesterday"' in page
 
 
+def test_a_time_in_other_words_may_stay_but_not_come(client: Client) -> None:
+    add_memory("x", memory_id="mem-1", timestamp="yesterday")
+    sent = {"content": "y", "fingerprint": state()}
+    with nothing_changes():
+        assert client.post(URL, {**sent, "timestamp": "tomorrow"}).status_code == 422
+    assert client.post(URL, {**sent, "timestamp": "yesterday"}).status_code == 302
+    assert memories.get(OPERATOR, "mem-1").record.timestamp == "yesterday"
+
+
 def test_a_time_that_nobody_gave_stays_out_of_the_form(client: Client, memory: str) -> None:
     page = text_of(client.get(URL))
     assert 'name="timestamp" maxlength="64"' in page
