@@ -84,6 +84,8 @@ class TestWhoMay:
         with nothing_changes():
             response = client.post(url, {**sent, "fingerprint": stale})
         assert response.status_code == 409
+        assert f'href="{url}">Look at it' in text_of(response)
+        assert "theirs" in text_of(client.get(url, follow=True))
 
     def test_a_stranger_is_sent_to_sign_in(
         self, anonymous: Client, memory: str, url: str, sent: dict[str, str]
