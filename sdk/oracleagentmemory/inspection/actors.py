@@ -16,8 +16,9 @@ from oracleagentmemory.storage.kinds import PROFILE
 from oracleagentmemory.storage.rows import to_record
 
 Profile = UserProfileRecord | AgentProfileRecord
-# Images make an id known; their numbers are not shown.
-_COUNTED = ("thread", "message", "memory")
+# Images make an id known; their numbers are not shown. Threads come last: the time one was stored
+# tells when its user was last heard of only if nothing is in it.
+_COUNTED = ("message", "memory", "thread")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,7 +92,10 @@ class Actors:
             times = self._times(connection, kind, [newest for _, _, newest in tally])
             for actor_id, _, newest in tally:
                 moment = times.get(newest, newest)
-                latest[actor_id] = max(moment, latest.get(actor_id, moment))
+                if kind == "thread":
+                    latest.setdefault(actor_id, moment)
+                else:
+                    latest[actor_id] = max(moment, latest.get(actor_id, moment))
         return [
             Actor(
                 id=actor_id,

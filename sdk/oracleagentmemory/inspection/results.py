@@ -182,7 +182,8 @@ class Actor:
     Attributes:
         profile: Its profile, if it has one.
         threads, messages, memories: How many visible records carry the id.
-        last_effective_at: The latest effective time of those; ``None`` without any.
+        last_effective_at: The latest effective time of the messages and memories, without any
+            the time the newest thread was stored; ``None`` without that too.
     """
 
     id: str

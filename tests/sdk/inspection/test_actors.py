@@ -119,6 +119,18 @@ def test_the_last_time_is_that_of_the_newest_records(store: Any) -> None:
     assert ada.last_effective_at == EPOCH + timedelta(days=1)
 
 
+def test_storing_old_talk_makes_nobody_heard_of_today(store: Any) -> None:
+    store.engine.clock = lambda: EPOCH
+    store.write(store.prepare_create_thread("t-1", user_id="ada", agent_id=None))
+    inspector = StoreInspector(store)
+    assert inspector.users().actors[0].last_effective_at == EPOCH
+    told = "2001-02-03T04:05:06+00:00"
+    store.add(["old"], "message", roles="user", user_ids="ada", thread_ids="t-1", timestamps=told)
+    last = inspector.users().actors[0].last_effective_at
+    assert last is not None
+    assert last.isoformat() == told
+
+
 @pytest.mark.parametrize("noun", ["users", "agents"])
 def test_bad_arguments_are_refused(store: Any, noun: str) -> None:
     read = getattr(StoreInspector(store), noun)
