@@ -28,8 +28,8 @@ class ThreadFilterForm(PageForm):
 
     user = LiveIdField(label="User", placeholder="Any user", attrs={"data-find": ""})
     agent = LiveIdField(label="Agent", placeholder="Any agent")
-    since = DayField(label="From")
-    until = DayField(label="To")
+    since = DayField(label="Stored from")
+    until = DayField(label="Stored to")
     metadata = MetadataFilterField(label="Metadata")
 
     @property
