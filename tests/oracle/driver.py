@@ -40,6 +40,7 @@ from tests.oracle.replay import (
     words,
 )
 from tests.oracle.sqlcheck import SqlChecker
+from tests.oracle.texts import text_score
 
 Handler = Callable[["Connection", Mapping[str, Any]], Answer]
 _PENDING = "recorder_statement"
@@ -152,6 +153,7 @@ def _table_names(session: Connection, _: Mapping[str, Any]) -> Answer:
 def _register(raw: Any) -> None:
     register_functions(raw)
     raw.create_function("sys_context", 2, _sys_context)
+    raw.create_function("oam_score", 2, text_score, deterministic=True)
 
 
 def _sys_context(namespace: str, name: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import sqlalchemy as sa
 
 from oracleagentmemory.core import OracleDBMemoryStore
 from oracleagentmemory.errors import DuplicateIdError
+from oracleagentmemory.inspection import StoreInspector
 from tests.oracle import stores
 from tests.sdk.search.stores import DIMENSION, ScopedWordEmbedder
 
@@ -46,3 +48,15 @@ def test_every_change_works_without_the_sdk_only_tables(store: OracleDBMemorySto
     assert store.delete("memory", "m1") == 1
     assert store.delete_thread("t1") == 1
     assert store.delete("user_profile", "u1", cascade=True) == 0
+
+
+def test_the_inspector_says_what_is_not_recorded(store: OracleDBMemoryStore) -> None:
+    store.add(["red car"], "memory", record_ids="m1", user_ids="u1")
+    inspector = StoreInspector(store)
+    (row,) = inspector.page("memory", text="car", since=datetime(2000, 1, 1, tzinfo=UTC)).rows
+    assert (row.id, row.version, row.updated_at) == ("m1", None, None)
+    assert row.effective_at == row.created_at
+    assert inspector.facets("memory", text="car").values["user_id"][0].count == 1
+    assert not inspector.changes().is_recorded
+    assert not inspector.changed_outside("memory").is_recorded
+    assert [user.id for user in inspector.users().actors] == ["u1"]

@@ -21,11 +21,16 @@ _SHAPES = 512
 
 
 class FacetCounts:
-    """Counts the values of one kind of record, all facets in one statement."""
+    """Counts the values of one kind of record, all facets in one statement.
+
+    Attributes:
+        none: What nothing matches has.
+    """
 
     def __init__(self, source: Source, pages: Pages) -> None:
         self._source, self._pages = source, pages
         self._columns = [source.table.c[name] for name in _COLUMNS if name in source.table.c]
+        self.none = Facets(values={column.name: [] for column in self._columns}, capped=False)
         self._cached = functools.lru_cache(_SHAPES)(self._of_words)
 
     def read(

@@ -154,6 +154,8 @@ class StoreInspector:
         self._of_kind(kind)
         criteria = self._criteria(kind, filters)
         _check_limit(top, "top")
+        if criteria.nothing:
+            return self._facets[kind].none
         with self._store.engine.read() as connection:
             return self._facets[kind].read(connection, criteria, top, alternatives=alternatives)
 

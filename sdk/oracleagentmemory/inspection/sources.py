@@ -125,7 +125,8 @@ class Source:
 def _nothing_like(table: sa.Table) -> sa.Subquery:
     """Columns as those of a table that is not there, without rows."""
     columns = [sa.cast(sa.null(), column.type).label(column.name) for column in table.c]
-    return sa.select(*columns).where(sa.false()).subquery("unrecorded")
+    nowhere = sa.literal(1, sa.Integer()) == 0
+    return sa.select(*columns).where(nowhere).subquery("unrecorded")
 
 
 def _equal_or_null(column: ColumnElement[object], name: str) -> Condition:

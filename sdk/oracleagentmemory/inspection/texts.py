@@ -17,11 +17,12 @@ from oracleagentmemory.storage.textsearch import (
     query_words,
     scope_token,
 )
+from oracleagentmemory.storage.types import Text
 
 if TYPE_CHECKING:
     from oracleagentmemory.core.sqlmemorystore import SQLMemoryStore
 
-_WORDS = sa.bindparam("words", type_=sa.Text())
+_WORDS = sa.bindparam("words", type_=Text(4000))
 # From here on, asking the index for each row of an ordered walk is cheaper than collecting all
 # matches (measured with 100,000 memories).
 _COMMON = 20_000
