@@ -35,6 +35,9 @@ _VALUES: Mapping[Any, tuple[type, ...]] = {
     oracledb.DB_TYPE_TIMESTAMP: (datetime,),
     oracledb.DB_TYPE_TIMESTAMP_TZ: (datetime,),
 }
+# Words in braces: anything else in an Oracle Text query may be an operator.
+_TEXT_QUERY = re.compile(r"CONTAINS\([^,]+, :(\w+), 1\)")
+_ESCAPED = re.compile(r"\{[^{}\\]+\}(?: (?:ACCUM|AND) \{[^{}\\]+\})*")
 _PLAIN = (str, int, float, Decimal, bytes, Var)
 
 
@@ -46,8 +49,14 @@ def check_binds(
     faults = [*_size_faults(compiled, sql, names, sizes)]
     if len(names) > _MAX_BINDS:
         faults.append(f"{len(names)} binds")
+    text_queries = _TEXT_QUERY.findall(sql)
     for row in rows:
         faults += _value_faults(row, sizes)
+        faults += [
+            f"{row[name]!r} is no query of words in braces"
+            for name in text_queries
+            if not _ESCAPED.fullmatch(row[name])
+        ]
     if faults:
         raise SqlFaultError(faults, sql)
 

@@ -7,20 +7,28 @@ from __future__ import annotations
 
 import array
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import sqlalchemy as sa
 from sqlalchemy.dialects.oracle.base import OracleCompiler
+from sqlalchemy.dialects.oracle.cx_oracle import OracleDialect_cx_oracle
 
-from oracleagentmemory.core import OracleDBMemoryStore
-from oracleagentmemory.storage import engine, filters_oracle, types, vector_sql
+from oracleagentmemory._notset import NOT_SET_MARKER
+from oracleagentmemory.apis import RecordStatus
+from oracleagentmemory.core import OracleDBMemoryStore, SearchStrategy, oracledbmemorystore
+from oracleagentmemory.errors import StoreUnavailableError
+from oracleagentmemory.storage import engine, filters_oracle, keyword_sql, types, vector_sql
+from oracleagentmemory.storage.layout import ManagedTables
 from oracleagentmemory.storage.store import reading
-from tests.oracle.stores import new_recorder, open_on
+from tests.oracle.stores import forget_recorded, open_recorded
 from tests.sdk.search.stores import DIMENSION, WordEmbedder
 
+INVALID = RecordStatus.INVALID
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 Plant = Callable[[pytest.MonkeyPatch], None]
 
@@ -28,19 +36,24 @@ Plant = Callable[[pytest.MonkeyPatch], None]
 @pytest.fixture
 def run(tmp_path: Path) -> Iterator[Callable[[], None]]:
     """Something that uses each kind of statement of a store and checks what it answers."""
-    recorder = new_recorder(tmp_path, DIMENSION)
-    open_on(recorder, embedder=WordEmbedder()).close()
+    options: dict[str, Any] = {"embedder": WordEmbedder(), "vector_dim": DIMENSION}
+    open_recorded(tmp_path, **options).close()
 
     def use() -> None:
-        store = open_on(recorder, embedder=WordEmbedder())
+        store = open_recorded(tmp_path, **options)
         store.engine.clock = lambda: NOW
         _exercise(store)
 
     yield use
-    recorder.sqlite.dispose()
+    forget_recorded(tmp_path)
 
 
 def _exercise(store: OracleDBMemoryStore) -> None:
+    _write_and_search(store)
+    _search_in_scope(store)
+
+
+def _write_and_search(store: OracleDBMemoryStore) -> None:
     metadata = {"ratio": 0.5, "tags": ["a", "b"]}
     store.add(["red car", ""], "fact", record_ids=["m1", "m2"], user_ids="ada", ttl_days=3)
     store.add(["red car"], "memory", record_ids=["m3"], user_ids="ada", metadata=metadata)
@@ -55,6 +68,20 @@ def _exercise(store: OracleDBMemoryStore) -> None:
     store.engine.clock = lambda: NOW + timedelta(days=4)
     assert store.list("fact") == []
     assert store.delete("memory", "m3") == 1
+
+
+def _search_in_scope(store: OracleDBMemoryStore) -> None:
+    """Only what one user may see, what is valid, and what holds the words."""
+    store.add(["red car"], "fact", record_ids=["bobs"], user_ids="bob")
+    store.add(["red car"], "fact", record_ids=["old"], user_ids="ada", statuses=INVALID)
+    store.add(["red car & blue boat"], "fact", record_ids=["new"], user_ids="ada")
+    for strategy in (SearchStrategy.VECTOR, SearchStrategy.KEYWORD):
+        store.search_strategy = strategy
+        found = store.search(
+            "red (car", 1, user_id="ada", exact_user_match=True, include_invalid_results=False
+        )
+        assert [record.id for record, _ in found] == ["new"], strategy
+    assert [record.id for record in store.list("fact", user_id="bob")] == ["bobs"]
 
 
 def test_without_a_fault_nothing_is_found(run: Callable[[], None]) -> None:
@@ -150,6 +177,124 @@ def _respell(patch: pytest.MonkeyPatch, marker: str, right: str, wrong: str) -> 
     patch.setattr(OracleCompiler, "process", process)
 
 
+def _extra_bind(patch: pytest.MonkeyPatch) -> None:
+    _respell(patch, "SELECT", " AND memory.memory_type = :type", "")
+
+
+def _on_conflict(patch: pytest.MonkeyPatch) -> None:
+    real = OracleCompiler.visit_insert
+
+    def visit_insert(self: OracleCompiler, *arguments: Any, **options: Any) -> str:
+        return real(self, *arguments, **options) + " ON CONFLICT DO NOTHING"
+
+    patch.setattr(OracleCompiler, "visit_insert", visit_insert)
+
+
+def _fetch_without_only(patch: pytest.MonkeyPatch) -> None:
+    _respell(patch, "FETCH", " ROWS ONLY", " ROWS")
+
+
+def _unknown_table(patch: pytest.MonkeyPatch) -> None:
+    _respell(patch, "DELETE", "DELETE FROM memory", "DELETE FROM memories")
+
+
+def _lost_scope_in_search(patch: pytest.MonkeyPatch) -> None:
+    _other_request(patch, user_id=NOT_SET_MARKER)
+
+
+def _lost_scope_in_keywords(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(keyword_sql, "_scope_condition", lambda *_: None)
+
+
+def _lost_scope_in_lists(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(reading, "_given", lambda scope: {})
+
+
+def _lost_status(patch: pytest.MonkeyPatch) -> None:
+    _other_request(patch, include_invalid=True)
+
+
+def _other_request(patch: pytest.MonkeyPatch, **changes: Any) -> None:
+    real = vector_sql.nearest
+    patch.setattr(
+        vector_sql, "nearest", lambda tables, request: real(tables, replace(request, **changes))
+    )
+
+
+def _unescaped_words(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(oracledbmemorystore, "oracle_query", lambda text: text)
+
+
+def _condition(patch: pytest.MonkeyPatch, plant: Callable[[sa.Table], Any]) -> None:
+    """Put a condition into every list."""
+    real = reading.not_expired
+    patch.setattr(reading, "not_expired", lambda table: sa.and_(real(table), plant(table)))
+
+
+def _row_values(patch: pytest.MonkeyPatch) -> None:
+    def later(table: sa.Table) -> Any:
+        return sa.tuple_(table.c.order_seq, table.c.record_id) > sa.tuple_(0, "a")
+
+    _condition(patch, later)
+
+
+def _boolean_word(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(reading, "not_expired", lambda table: sa.true())
+
+
+def _empty_text_compared(patch: pytest.MonkeyPatch) -> None:
+    _condition(patch, lambda table: table.c.user_id != sa.literal("", sa.String()))
+
+
+def _large_compared(patch: pytest.MonkeyPatch) -> None:
+    _condition(patch, lambda table: table.c.content != "x")
+
+
+def _null_compared(patch: pytest.MonkeyPatch) -> None:
+    _condition(patch, lambda table: table.c.user_id == sa.literal(None, sa.String()))
+
+
+def _grouped_text(patch: pytest.MonkeyPatch) -> None:
+    real = vector_sql.nearest
+
+    def by_text(tables: ManagedTables, request: Any) -> Any:
+        statement, parameters = real(tables, request)
+        return statement.group_by(tables.record_chunks.c.chunk_text), parameters
+
+    patch.setattr(vector_sql, "nearest", by_text)
+
+
+def _locked_page(patch: pytest.MonkeyPatch) -> None:
+    real = sa.Select.with_for_update
+    patch.setattr(sa.Select, "with_for_update", lambda self, **_: real(self).limit(1))
+
+
+def _numpy_scalar(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(reading.Reading, "_limit", lambda self, limit: np.int64(5))
+
+
+def _numbered_row(patch: pytest.MonkeyPatch) -> None:
+    def number(self: object, transaction: object, rows: list[dict[str, Any]], name: str) -> None:
+        for place, row in enumerate(rows):
+            row[name] = 100 + place
+
+    patch.setattr(OracleDBMemoryStore, "_number", number)
+
+
+def _vector_as_list(patch: pytest.MonkeyPatch) -> None:
+    def floats(self: types.Vector, dialect: sa.Dialect) -> Callable[[Any], Any]:
+        return lambda value: None if value is None else [float(one) for one in value]
+
+    patch.setattr(types.Vector, "bind_processor", floats)
+
+
+def _lob_unread(patch: pytest.MonkeyPatch) -> None:
+    # Without it the driver hands out locators, each worth a round trip.
+    patch.setattr(
+        OracleDialect_cx_oracle, "_generate_connection_outputtype_handler", lambda self: None
+    )
+
+
 @pytest.mark.parametrize(
     ("plant", "named"),
     [
@@ -169,12 +314,32 @@ def _respell(patch: pytest.MonkeyPatch, marker: str, right: str, wrong: str) -> 
         (_sqlite_function, "OAM_COSINE"),
         (_lost_group, "ORA-00979"),
         (_lost_expiry, "assert"),
+        (_extra_bind, "bound but not in the statement ['type']"),
+        (_on_conflict, "CONFLICT"),
+        (_fetch_without_only, "FETCH without ONLY"),
+        (_unknown_table, "memories"),
+        (_lost_scope_in_search, "assert"),
+        (_lost_scope_in_keywords, "assert"),
+        (_lost_scope_in_lists, "assert"),
+        (_lost_status, "assert"),
+        (_unescaped_words, "no query of words in braces"),
+        (_row_values, "row values"),
+        (_boolean_word, "no such words"),
+        (_empty_text_compared, "comparison with ''"),
+        (_large_compared, "comparison of a large type"),
+        (_null_compared, "bound NULL"),
+        (_grouped_text, "GROUP BY a large type"),
+        (_locked_page, "ORA-02014"),
+        (_numpy_scalar, "numpy scalar"),
+        (_numbered_row, "ORA-32795"),
+        (_vector_as_list, "cannot be bound"),
+        (_lob_unread, "LOB"),
     ],
 )
 def test_a_planted_fault_is_caught(
     run: Callable[[], None], monkeypatch: pytest.MonkeyPatch, plant: Plant, named: str
 ) -> None:
     plant(monkeypatch)
-    with pytest.raises(AssertionError) as caught:
+    with pytest.raises((AssertionError, AttributeError, StoreUnavailableError)) as caught:
         run()
     assert named.lower() in str(caught.value).lower()

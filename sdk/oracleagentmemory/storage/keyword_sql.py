@@ -20,6 +20,7 @@ from oracleagentmemory.storage.kinds import MEMORY, MESSAGE, PROFILE, Kind
 from oracleagentmemory.storage.layout import ManagedTables
 from oracleagentmemory.storage.retrieval import SearchRequest
 from oracleagentmemory.storage.statements import bind, not_expired
+from oracleagentmemory.storage.types import LongText
 
 __all__ = ["Match", "keyword_matches", "keyword_shape", "matches_statement"]
 
@@ -89,7 +90,7 @@ def _of_full_text(tables: ManagedTables, extras: ExtraTables) -> sa.Select[Any]:
 
 def _of_text_index(tables: ManagedTables, request: SearchRequest) -> sa.Select[Any]:
     chunk = tables.record_chunks.c
-    words = sa.bindparam("words", type_=sa.Text())
+    words = sa.bindparam("words", type_=LongText())  # a long query has over 4,000 bytes
     score = text_score(chunk.chunk_text, words).label("score")
     statement = sa.select(chunk.source_record_type, chunk.source_id, score)
     user = _scope_condition(tables, "user_id", request)
