@@ -49,6 +49,22 @@ def test_server_answers_errors_as_problems(server: Server, path: str) -> None:
     assert content_type == "application/problem+json"
 
 
+@pytest.mark.parametrize(("size", "status"), [(100, 201), (16 * 1024 * 1024, 413)])
+def test_a_body_in_chunks_counts_as_any_other(
+    server: Server, tmp_path: Path, size: int, status: int
+) -> None:
+    key = server.manage("memory_key", "create", "chunks").strip()
+    file = tmp_path / "body.json"
+    file.write_text(json.dumps({"content": "x" * size}))
+    command = ["curl", "-sS", "-o", str(tmp_path / "answer"), "-w", "%{http_code}"]
+    command += ["-H", f"Authorization: Bearer {key}", "-H", "Transfer-Encoding: chunked"]
+    command += ["-H", "Content-Type: application/json", "-H", "Expect:", "--data-binary"]
+    done = subprocess.run(
+        [*command, f"@{file}", f"{server.url}/memories"], capture_output=True, text=True, timeout=60
+    )
+    assert done.stdout == str(status), done.stderr + (tmp_path / "answer").read_text()
+
+
 def test_no_generated_request_breaks_the_server_or_leaves_the_document(
     server: Server, tmp_path: Path
 ) -> None:
