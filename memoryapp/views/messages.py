@@ -41,7 +41,10 @@ def message_detail(request: PageRequest, thread_id: str, message_id: str) -> Htt
     row = thread_messages.get(request.access, thread_id, message_id)
     after_it = thread_messages.cursor_after(row)
     url = reverse("thread-detail", args=(thread_id,))
-    return redirect(f"{url}?before={after_it}#message-{encode_tilde(message_id)}")
+    url += f"?before={after_it}#message-{encode_tilde(message_id)}"
+    if "HX-Request" in request.headers:  # a fetch follows redirects, but forgets the fragment
+        return HttpResponse(headers={"HX-Redirect": url})
+    return redirect(url)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

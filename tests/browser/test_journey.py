@@ -204,6 +204,19 @@ def test_a_search_leads_to_the_memory(
     heading(page, "Memory")
 
 
+def test_a_search_leads_to_the_message_in_its_thread(
+    open_page: OpenPage, person: Person, records: None, scripted: bool
+) -> None:
+    told = [{"role": "user", "content": f"line {n} " + "and on " * 40} for n in range(40)]
+    told[20]["content"] = "The pillow was too soft"
+    messages.add(OPERATOR, "t-1", told)
+    page = open_page("/search/?q=a+pillow&user=ada", person, java_script_enabled=scripted)
+    page.get_by_role("link", name="The pillow was too soft").click()
+    heading(page, "Thread")
+    expect(page.locator(".msg:target")).to_contain_text("The pillow was too soft")
+    expect(page.locator(".msg:target")).to_be_in_viewport(ratio=1)
+
+
 def test_a_profile_is_added(
     open_page: OpenPage, person: Person, records: None, scripted: bool
 ) -> None:
