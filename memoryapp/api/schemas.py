@@ -87,11 +87,11 @@ class Parameters(BaseModel):
     def _refuse_unknown(cls, values: Any, info: ValidationInfo) -> Any:
         request = (info.context or {}).get("request")
         sent = request.GET if request is not None else QueryDict()
-        if set(sent) - set(cls.model_fields):
-            allowed = ", ".join(cls.model_fields)
+        unknown = sorted(set(sent) - set(cls.model_fields))
+        if unknown:
             raise PydanticCustomError(
-                "unknown_parameter", "Unknown query parameter; known are {allowed}",
-                {"allowed": allowed},
+                "unknown_parameter", "Unknown query parameter {name}; known are {allowed}",
+                {"name": repr(unknown[0]), "allowed": ", ".join(cls.model_fields)},
             )  # fmt: skip
         for name, field in cls.model_fields.items():
             if len(sent.getlist(name)) > 1 and not isinstance(field.default, list):
