@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from memoryapp.admin import audit, keys, people, revisions
+from memoryapp.admin import audit, keys, logins, people, revisions
 
-__all__ = ["audit", "keys", "people", "revisions"]
+__all__ = ["audit", "keys", "logins", "people", "revisions"]

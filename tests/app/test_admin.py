@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
+from django.contrib.admin import site
 from django.contrib.auth.models import Permission
 from django.db import DatabaseError
-from django.test import Client
+from django.test import Client, RequestFactory
 
 from memoryapp.access import Access, Role
 from memoryapp.models import AuditEntry, Key, Person
@@ -171,3 +174,33 @@ def test_nobody_is_deleted(admin: Client) -> None:
     assert admin.post(f"{url}{person.pk}/delete/", {"post": "yes"}).status_code == 403
     assert admin.post(url, chosen).status_code in (200, 302, 403)
     assert Person.objects.filter(pk=person.pk).exists()
+
+
+def test_the_admin_site_changes_nothing_but_people(admin: Client) -> None:
+    request = RequestFactory().get("/admin/")
+    request.user = Person.objects.get(username="root")
+    changeable = {
+        model.__name__
+        for model, page in site._registry.items()
+        if page.has_add_permission(request)
+        or page.has_change_permission(request)
+        or page.has_delete_permission(request)
+    }
+    assert changeable == {"Person"}
+
+
+@pytest.mark.parametrize("name", ["accessattempt", "accesslog"])
+def test_attempts_to_sign_in_are_shown_without_what_was_typed(
+    admin: Client, settings: Any, name: str
+) -> None:
+    settings.AXES_ENABLED = True
+    Person.objects.create_user("ann", password="the right one")
+    stranger = Client()
+    for password in ("a wrong one", "the right one"):
+        stranger.post("/login/", {"username": "ann", "password": password})
+    url = f"/admin/axes/{name}/"
+    page = admin.get(url)
+    for row in page.context["cl"].queryset:
+        detail = admin.get(f"{url}{row.pk}/change/").content.decode()
+        assert "wrong one" not in detail
+    assert page.status_code == 200

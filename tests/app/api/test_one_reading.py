@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from tests.app.api.conftest import Api
@@ -62,3 +64,13 @@ def test_a_thread_with_records_of_others_is_not_deleted_by_a_limited_key(
     with nothing_changes():
         assert limited.delete(thread).status_code == 403
     assert api.delete(thread).status_code == 204
+
+
+def test_a_filter_has_an_end(api: Api, memory: str) -> None:
+    wide = {"$or": [{"a": number} for number in range(2_000)]}
+    refused = api.post("/search", {"query": "x", "metadata_filter": wide})
+    assert refused.status_code == 422
+    assert "more than 500 values" in refused.json()["detail"]
+    assert api.get("/memories", {"metadata": json.dumps(wide)}).status_code == 422
+    some = {"$or": [{"a": number} for number in range(100)]}
+    assert api.post("/search", {"query": "x", "metadata_filter": some}).status_code == 200
