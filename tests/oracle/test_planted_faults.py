@@ -25,7 +25,7 @@ from oracleagentmemory.errors import StoreUnavailableError
 from oracleagentmemory.storage import engine, filters_oracle, keyword_sql, types, vector_sql
 from oracleagentmemory.storage.layout import ManagedTables
 from oracleagentmemory.storage.store import reading
-from tests.oracle.stores import forget_recorded, open_recorded
+from tests.oracle.stores import new_recorder, open_on
 from tests.sdk.search.stores import DIMENSION, WordEmbedder
 
 INVALID = RecordStatus.INVALID
@@ -36,16 +36,16 @@ Plant = Callable[[pytest.MonkeyPatch], None]
 @pytest.fixture
 def run(tmp_path: Path) -> Iterator[Callable[[], None]]:
     """Something that uses each kind of statement of a store and checks what it answers."""
-    options: dict[str, Any] = {"embedder": WordEmbedder(), "vector_dim": DIMENSION}
-    open_recorded(tmp_path, **options).close()
+    recorder = new_recorder(tmp_path, DIMENSION)
+    open_on(recorder, embedder=WordEmbedder()).close()
 
     def use() -> None:
-        store = open_recorded(tmp_path, **options)
+        store = open_on(recorder, embedder=WordEmbedder())
         store.engine.clock = lambda: NOW
         _exercise(store)
 
     yield use
-    forget_recorded(tmp_path)
+    recorder.sqlite.dispose()
 
 
 def _exercise(store: OracleDBMemoryStore) -> None:
