@@ -12,6 +12,7 @@ from django.utils import timezone
 
 from memoryapp.ids import MAX_ID_BYTES
 from memoryapp.services import strict_json
+from oracleagentmemory.inspection import MAX_TEXT_BYTES
 
 
 def style(form: forms.BaseForm) -> None:
@@ -23,7 +24,7 @@ def style(form: forms.BaseForm) -> None:
 
 
 #: Filters that are said to be wrong; any other wrong filter counts as not given.
-REFUSABLE = frozenset({"user", "agent", "thread", "metadata"})
+REFUSABLE = frozenset({"q", "user", "agent", "thread", "metadata"})
 
 
 class PageForm(forms.Form):
@@ -102,6 +103,27 @@ class LiveIdField(IdField):
     ) -> None:
         given = {"class": "live", "placeholder": placeholder, "autocomplete": "off"}
         super().__init__(**kwargs, widget=forms.TextInput(attrs=given | (attrs or {})))
+
+
+class LiveTextField(forms.CharField):
+    """Words as a filter: the list follows while they are typed."""
+
+    def __init__(self, *, placeholder: str, **kwargs: Any) -> None:
+        attrs = {
+            "class": "live",
+            "type": "search",
+            "placeholder": placeholder,
+            "data-find": "",
+            "autocomplete": "off",
+        }
+        super().__init__(**{"required": False, "widget": forms.TextInput(attrs=attrs), **kwargs})
+
+    def clean(self, value: Any) -> str | None:
+        """Return the words or None."""
+        words = super().clean(value)
+        if len(words.encode()) > MAX_TEXT_BYTES:
+            raise ValidationError(f"A filter has at most {MAX_TEXT_BYTES} bytes of UTF-8.")
+        return words or None
 
 
 class PickField(forms.ChoiceField):

@@ -12,6 +12,7 @@ from memoryapp.forms.fields import (
     DayField,
     IdField,
     LiveIdField,
+    LiveTextField,
     LongTextField,
     MetadataField,
     MetadataFilterField,
@@ -24,14 +25,15 @@ from memoryapp.forms.fields import (
 from memoryapp.services.memories import MEMORY_TYPES, MemoryFilters
 
 TYPE_CHOICES = [(name, name.capitalize()) for name in MEMORY_TYPES]
-NARROWING = ("user", "type", "agent", "thread", "since", "until", "metadata")
+NARROWING = ("q", "user", "type", "agent", "thread", "since", "until", "metadata")
 STATUS_CHOICES = [("valid", "Valid"), ("invalid", "Invalid"), ("all", "All")]
 
 
 class MemoryFilterForm(PageForm):
     """The filters of the list. An unknown type, status or day counts as not given."""
 
-    user = LiveIdField(label="User", placeholder="Any user", attrs={"data-find": ""})
+    q = LiveTextField(label="Words", placeholder="Words in the text")
+    user = LiveIdField(label="User", placeholder="Any user")
     type = PickField(label="Type", choices=[("", "All types"), *TYPE_CHOICES])
     agent = LiveIdField(label="Agent", placeholder="Any agent")
     thread = LiveIdField(label="Thread", placeholder="Any thread")
@@ -78,6 +80,7 @@ class MemoryFilterForm(PageForm):
             since=start_of(self.value("since")),
             until=end_of(self.value("until")),
             metadata=self.value("metadata"),
+            text=self.value("q"),
         )
 
     def value(self, name: str) -> Any:

@@ -17,7 +17,7 @@ from memoryapp.services.metadata import checked_filter, given_metadata
 from oracleagentmemory._notset import NOT_SET_MARKER, _NotSetMarker
 from oracleagentmemory.apis.records import RecordStatus
 from oracleagentmemory.errors import InvalidInputError
-from oracleagentmemory.inspection import ANY, Count, Row
+from oracleagentmemory.inspection import ANY, Count, Facets, Row
 
 NOT_SET = NOT_SET_MARKER
 MEMORY_TYPES = ("memory", "fact", "guideline", "preference")
@@ -27,7 +27,7 @@ Status = Literal["valid", "invalid"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryFilters:
-    """What a list shows; None or empty means any."""
+    """What a list shows; None or empty means any. All words of ``text`` must occur."""
 
     memory_types: tuple[str, ...] = ()
     user_id: str | None = None
@@ -37,6 +37,7 @@ class MemoryFilters:
     since: datetime | None = None
     until: datetime | None = None
     metadata: dict[str, Any] | None = None
+    text: str | None = None
 
     def arguments(self) -> dict[str, Any]:
         """The inspector's arguments."""
@@ -49,6 +50,7 @@ class MemoryFilters:
             "since": self.since,
             "until": self.until,
             "metadata_filter": checked_filter(self.metadata),
+            "text": self.text,
         }
 
 
@@ -75,6 +77,12 @@ def list_page(
     page = inspector().page("memory", **arguments, before=before, after=after, limit=limit)
     count = inspector().count("memory", **arguments)
     return MemoryPage(rows=page.rows, older=page.older, newer=page.newer, count=count)
+
+
+def facets(access: Access, filters: MemoryFilters, *, top: int = 5) -> Facets:
+    """Return what the matches are, types and statuses as if they were not filtered."""
+    arguments = filters.arguments() | {"user_ids": access.user_ids}
+    return inspector().facets("memory", top=top, alternatives=True, **arguments)
 
 
 def get(access: Access, memory_id: str) -> Row:

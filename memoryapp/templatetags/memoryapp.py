@@ -134,6 +134,17 @@ def querystring_of(**parameters: str | None) -> str:
     return urlencode({name: value for name, value in parameters.items() if value is not None})
 
 
+@register.simple_tag(takes_context=True)
+def filtered(context: template.Context, name: str, value: str | None) -> str:
+    """This list with a filter set, or removed by None; its first page, nothing opened."""
+    query = context["request"].GET.copy()
+    for other in ("before", "after", "m", name):
+        query.pop(other, None)
+    if value is not None:
+        query[name] = value
+    return f"?{query.urlencode()}"
+
+
 @register.filter
 def as_json(value: object) -> str:
     """A value as indented JSON."""

@@ -21,6 +21,7 @@ from memoryapp.forms.memories import (
 from memoryapp.services import memories
 from memoryapp.services.lookup import cursors
 from memoryapp.services.metadata import own_metadata
+from memoryapp.views import facets
 from memoryapp.views.page import PageRequest, form_page, posted, submitted, way_back
 from oracleagentmemory.errors import ConflictError, InvalidInputError, NotFoundError
 from oracleagentmemory.inspection import Row
@@ -30,13 +31,17 @@ SECTION = {"section": "memory-list"}
 
 @require_safe
 def memory_list(request: PageRequest) -> HttpResponse:
-    """One page of memories by ``?user= type= agent= thread= since= until= metadata= status=``;
+    """One page of memories by ``?q= user= type= agent= thread= since= until= metadata= status=``;
 
     ``?m=`` opens one of them in the drawer.
     """
     form = MemoryFilterForm(request.GET)
     page = _page(request, form)
     context = {**SECTION, "form": form, "page": page, "drawer": _drawer(request)}
+    if page is not None:
+        context["facets"] = facets.of_memories(
+            form, memories.facets(request.access, form.filters())
+        )
     status = 422 if page is None else 200
     return render(request, "memoryapp/memories/list.html", context, status=status)
 

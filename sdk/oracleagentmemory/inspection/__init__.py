@@ -20,11 +20,17 @@ from oracleagentmemory.inspection.results import (
     Statistics,
     ThreadDigest,
 )
-from oracleagentmemory.inspection.selection import ANY, Filters, RecordFilters
+from oracleagentmemory.inspection.selection import (
+    ANY,
+    MAX_TEXT_BYTES,
+    Filters,
+    RecordFilters,
+)
 from oracleagentmemory.storage.filters import refuse_unknown_operators
 
 __all__ = [
     "ANY",
+    "MAX_TEXT_BYTES",
     "Actor",
     "ActorPage",
     "Change",

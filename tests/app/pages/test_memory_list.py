@@ -50,6 +50,15 @@ def several(db: None) -> None:
         ({"since": "2026-01-11", "until": "2026-01-11"}, ["three"]),
         ({"until": "2026-01-10"}, ["one"]),
         ({"user": "ada", "type": "memory"}, ["one"]),
+        ({"q": "two"}, ["two"]),
+        ({"q": "ONE", "user": "ada"}, ["one"]),
+        ({"q": "one", "user": "bob"}, []),
+        ({"q": "one two"}, []),
+        ({"q": "five"}, []),
+        ({"q": "five", "status": "all"}, ["five"]),
+        ({"q": '"two" OR one* NEAR('}, []),
+        ({"q": "  "}, ["four", "three", "two", "one"]),
+        ({"q": "--"}, []),
         # Unknown values count as not given.
         ({"type": "episode", "status": "archived", "since": "x", "after": "q", "m": "z"}, None),
         ({"before": "-1"}, None),
@@ -75,6 +84,8 @@ def test_days_are_those_of_the_person(make_client: Callable[..., Client], severa
             for wrong in ("{", "[1]", '"x"', '{"a": {"$above": 3}}', '{"a": NaN}')
         ),
         *({name: "空" * 43} for name in ("user", "agent", "thread")),
+        {"q": "空" * 167},
+        {"q": "a\x00b"},
         {"user": "a\x00b"},
     ],
 )
@@ -148,3 +159,51 @@ def test_the_list_takes_as_many_queries_for_fifty_rows_as_for_one(
         add_memory(f"memory {n}")
     with django_assert_max_num_queries(5):
         client.get("/memories/")
+
+
+def offered(client: Client, **query: Any) -> dict[str, dict[str, int]]:
+    """The values that the list offers for each filter, with their counts."""
+    groups = client.get("/memories/", query).context["facets"].groups
+    return {group.name: {one.value: one.count for one in group.values} for group in groups}
+
+
+def test_facets_count_what_their_links_would_show(client: Client, several: None) -> None:
+    facets = offered(client)
+    assert facets == {"type": {"memory": 3, "fact": 1}, "user": {"ada": 2, "bob": 1}}
+    for name, values in facets.items():
+        for value, count in values.items():
+            assert len(shown(client, **{name: value})) == count
+    page = text_of(client.get("/memories/", {"q": "two", "before": "9", "m": "x"}))
+    assert 'href="?q=two&amp;status=invalid"' in page
+    assert 'href="?type=fact"' in text_of(client.get("/memories/", {"m": "x", "before": "999"}))
+
+
+def test_the_status_says_how_many_there_are_of_each(client: Client, several: None) -> None:
+    for query, counts in (
+        ({}, {"valid": 4, "invalid": 1, "all": 5}),
+        ({"status": "invalid"}, {"valid": 4, "invalid": 1, "all": 5}),
+        ({"user": "bob"}, {"valid": 1, "all": 1}),
+        ({"type": "fact", "q": "two"}, {"valid": 1, "all": 1}),
+    ):
+        assert client.get("/memories/", query).context["facets"].statuses == counts
+
+
+def test_a_chosen_value_can_be_taken_back(client: Client, several: None) -> None:
+    page = text_of(client.get("/memories/", {"user": "ada", "type": "fact"}))
+    assert re.search(r'aria-current="true" href="\?type=fact"><span class="cut">ada', page)
+    assert re.search(r'aria-current="true" href="\?user=ada"><span class="cut">Fact', page)
+
+
+def test_facets_keep_to_the_persons_users(limited: Client, several: None) -> None:
+    assert offered(limited) == {"type": {"memory": 1, "fact": 1}}
+    assert offered(limited, user="bob") == {}
+
+
+def test_a_capped_facet_is_said(
+    client: Client, several: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "first 10,000" not in text_of(client.get("/memories/"))
+    for place in ("facets", "pages", "results"):
+        monkeypatch.setattr(f"oracleagentmemory.inspection.{place}.COUNT_LIMIT", 3)
+    page = text_of(client.get("/memories/"))
+    assert "Counts are of the first 10,000 memories" in page
