@@ -10,6 +10,7 @@ import memoryapp.ids  # noqa: F401  # registers the converter before any route u
 from memoryapp.views import (
     account,
     agents,
+    changes,
     health,
     memories,
     messages,
@@ -68,6 +69,9 @@ urlpatterns = [
     path("agents/<id:agent_id>/profile/", agents.agent_profile, name="agent-profile"),
     # --- search
     path("search/", search.search_page, name="search"),
+    # --- what was changed
+    path("changes/", changes.changes_page, name="change-list"),
+    path("changes/outside/", changes.outside_page, name="change-outside"),
     # --- machines and operators
     path("api/", include("memoryapp.api.urls")),
     path("admin/", admin.site.urls),

@@ -36,7 +36,9 @@ class Cursors(TypedDict, total=False):
     after: str
 
 
-def cursors(kind: Kind | Literal["user", "agent"], parameters: Mapping[str, str]) -> Cursors:
+def cursors(
+    kind: Kind | Literal["user", "agent", "change"], parameters: Mapping[str, str]
+) -> Cursors:
     """Return ``before`` or ``after`` of a query string; odd values are as good as none."""
 
     def read(name: str) -> str | None:

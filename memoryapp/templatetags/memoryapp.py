@@ -22,7 +22,7 @@ from memoryapp.models import Person
 from memoryapp.services.messages import text_of
 from memoryapp.services.metadata import own_metadata
 from memoryapp.templatetags.hidden_characters import shown
-from oracleagentmemory.apis.records import MessageRecord, Record
+from oracleagentmemory.apis.records import MessageRecord, Record, ThreadRecord
 
 register = template.Library()
 register.filter("own_metadata", own_metadata)
@@ -177,9 +177,16 @@ def record_text(record: Record) -> str:
 
 @register.simple_tag
 def record_url(record: Record) -> str:
-    """Where a record is shown: a memory on its page, a message in its thread."""
+    """Where a record is shown: a message in its thread, others on their page.
+
+    Empty for a message without a thread, which has no page.
+    """
+    if isinstance(record, ThreadRecord):
+        return reverse("thread-detail", args=(record.id,))
     if not isinstance(record, MessageRecord):
         return reverse("memory-detail", args=(record.id,))
+    if record.thread_id is None:
+        return ""
     return reverse("message-detail", args=(record.thread_id, record.id))
 
 

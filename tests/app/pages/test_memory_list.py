@@ -204,6 +204,6 @@ def test_a_capped_facet_is_said(
 ) -> None:
     assert "first 10,000" not in text_of(client.get("/memories/"))
     for place in ("facets", "pages", "results"):
-        monkeypatch.setattr(f"oracleagentmemory.inspection.{place}.COUNT_LIMIT", 3)
+        monkeypatch.setattr(f"oracleagentmemory.inspection.{place}.COUNT_LIMIT", 4)
     page = text_of(client.get("/memories/"))
     assert "Counts are of the first 10,000 memories" in page

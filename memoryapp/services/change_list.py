@@ -1,0 +1,112 @@
+"""What was changed, by whom as far as that is known, and what was changed outside the product."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import timedelta
+
+from django.db.models import Q
+
+from memoryapp.access import Access
+from memoryapp.memory import inspector
+from memoryapp.models import AuditEntry
+from memoryapp.services.lookup import Kind
+from oracleagentmemory.inspection import Change, OutsidePage, Row
+
+KINDS: tuple[Kind, ...] = ("memory", "message", "thread")
+# An audit entry is written in the transaction of its change, a moment after it.
+_EARLIEST, _LATEST = timedelta(seconds=-2), timedelta(seconds=30)
+_MOST_ENTRIES = 1_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Known:
+    """A change with what else is known of it.
+
+    Attributes:
+        row: The record as it is now; None when it is gone or has no page.
+        entry: The audit entry of the change; None when it was made with the SDK alone, or as one
+            of many in an import.
+    """
+
+    change: Change
+    row: Row | None
+    entry: AuditEntry | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnownPage:
+    """One page, newest first; ``is_recorded`` is False where the store notes no changes."""
+
+    changes: list[Known]
+    older: str | None
+    newer: str | None
+    is_recorded: bool
+
+
+def list_page(
+    access: Access, *, before: str | None = None, after: str | None = None, limit: int = 50
+) -> KnownPage:
+    """Return one page of the changes in this caller's scope."""
+    page = inspector().changes(user_ids=access.user_ids, before=before, after=after, limit=limit)
+    rows = {kind: _rows(access, kind, page.changes) for kind in KINDS}
+    entries = _entries(page.changes)
+    return KnownPage(
+        changes=[
+            Known(
+                change=change,
+                row=rows.get(change.record_kind, {}).get(change.record_id),
+                entry=_entry_of(change, entries),
+            )
+            for change in page.changes
+        ],
+        older=page.older,
+        newer=page.newer,
+        is_recorded=page.is_recorded,
+    )
+
+
+def outside_page(access: Access, kind: Kind, *, before: str | None = None) -> OutsidePage:
+    """Return records in this caller's scope that something else wrote, of 1,000 compared."""
+    return inspector().changed_outside(kind, user_ids=access.user_ids, before=before)
+
+
+def _rows(access: Access, kind: Kind, changes: Iterable[Change]) -> dict[str, Row]:
+    ids = {change.record_id for change in changes if change.record_kind == kind}
+    if not ids:
+        return {}
+    page = inspector().page(kind, ids=ids, user_ids=access.user_ids, limit=len(ids))
+    return {row.id: row for row in page.rows}
+
+
+def _entries(changes: list[Change]) -> list[AuditEntry]:
+    """The audit entries that may belong to the changes."""
+    if not changes:
+        return []
+    named = Q(record_id__in={change.record_id for change in changes})
+    several = Q(noun="message", action="add", record_id="")
+    times = [change.changed_at for change in changes]
+    span = (min(times) + _EARLIEST, max(times) + _LATEST)
+    return list(AuditEntry.objects.filter(named | several, at__range=span)[:_MOST_ENTRIES])
+
+
+def _entry_of(change: Change, entries: list[AuditEntry]) -> AuditEntry | None:
+    """The nearest entry that tells of the change."""
+    near = [
+        (abs(entry.at - change.changed_at), entry)
+        for entry in entries
+        if _tells_of(entry, change) and _EARLIEST <= entry.at - change.changed_at <= _LATEST
+    ]
+    return min(near, key=lambda one: one[0], default=(None, None))[1]
+
+
+def _tells_of(entry: AuditEntry, change: Change) -> bool:
+    action = "delete" if change.operation == "scope" else change.operation
+    if entry.action != action:
+        return False
+    if change.record_kind == "message" and entry.noun == "message" and not entry.record_id:
+        return change.record_id in entry.detail.get("message_ids", ())
+    kinds = {"profile": ("user_profile", "agent_profile")}
+    nouns = kinds.get(change.record_kind, (change.record_kind,))
+    return entry.noun in nouns and entry.record_id == change.record_id
