@@ -42,6 +42,7 @@ def open_recorded(folder: Path, **options: Any) -> OracleDBMemoryStore:
             recorder.sqlite.dispose()
         shutil.copy(_made[key] / FILE, folder / FILE)
         _recorders[folder] = Recorder(folder / FILE, _tables(dimension), LOCKED, create=False)
+        _recorders[folder].answer((GOLDEN / "text_index.sql").read_text())
     return open_on(_recorders[folder], **options)
 
 
@@ -66,7 +67,7 @@ def new_recorder(folder: Path, dimension: int | None) -> Recorder:
         recorder.handle(compiled(CreateTable(table)), _creates(table))
         for index in table.indexes:
             recorder.answer(compiled(CreateIndex(index)))
-    for golden in ("vector_index", "trigger", "property_graph"):
+    for golden in ("vector_index", "text_index", "trigger", "property_graph"):
         recorder.answer((GOLDEN / f"{golden}.sql").read_text())
     return recorder
 

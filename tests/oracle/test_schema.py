@@ -7,12 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import oracledb
 import pytest
 from sqlalchemy.schema import CreateIndex, CreateTable
 
-from oracleagentmemory.core import SchemaPolicy
+from oracleagentmemory.core import (
+    OracleDBMemoryStore,
+    SchemaPolicy,
+    SearchIndexSyncMode,
+    SearchStrategy,
+)
 from oracleagentmemory.errors import DimensionMismatchError, StateError
 from oracleagentmemory.storage.extras import EXTRAS_VERSION, ExtraTables
 from oracleagentmemory.storage.layout import ManagedTables
@@ -143,6 +149,73 @@ def test_a_vector_index_without_memory_says_what_to_set(recorder: Recorder) -> N
         open_on(recorder, embedder=WordEmbedder())
     assert isinstance(caught.value.__cause__, Exception)
     assert not isinstance(caught.value, oracledb.Error)
+
+
+# -- the text index ------------------------------------------------------------------------------
+
+
+def text_indexes(recorder: Recorder) -> list[str]:
+    sent = [" ".join(each.sql.split()) for each in recorder.statements]
+    return [sql for sql in sent if "CTXSYS" in sql]
+
+
+def indexing(store: OracleDBMemoryStore) -> tuple[Any, Any]:
+    saved = store.current_config().saved
+    return saved["record_chunks_indexing_mode"], saved["search_index_sync"]
+
+
+def test_only_a_strategy_that_compares_words_makes_the_text_index(recorder: Recorder) -> None:
+    store = open_on(recorder, embedder=WordEmbedder())
+    assert text_indexes(recorder) == []
+    assert indexing(store) == ("vector", None)
+
+
+@pytest.mark.parametrize("strategy", [SearchStrategy.KEYWORD, SearchStrategy.HYBRID])
+def test_a_store_that_compares_words_is_made_with_a_text_index(
+    recorder: Recorder, strategy: SearchStrategy
+) -> None:
+    store = open_on(recorder, embedder=WordEmbedder(), search_strategy=strategy)
+    assert len(text_indexes(recorder)) == 1
+    assert indexing(store) == ("keyword", "on_commit")
+    open_on(recorder, embedder=WordEmbedder(), search_strategy=strategy)
+    open_on(recorder, embedder=WordEmbedder())
+    assert len(text_indexes(recorder)) == 1
+
+
+def test_a_text_index_may_be_kept_by_hand(recorder: Recorder) -> None:
+    text = (GOLDEN / "text_index.sql").read_text()
+    recorder.answer(text.replace("ON COMMIT", "MANUAL"))
+    store = open_on(
+        recorder,
+        embedder=WordEmbedder(),
+        search_strategy=SearchStrategy.KEYWORD,
+        search_index_sync=SearchIndexSyncMode.MANUAL,
+    )
+    assert indexing(store) == ("keyword", "manual")
+
+
+def test_a_store_without_a_text_index_gets_one_or_names_it(recorder: Recorder) -> None:
+    open_on(recorder, embedder=WordEmbedder()).close()
+    keyword = {"embedder": WordEmbedder(), "search_strategy": SearchStrategy.KEYWORD}
+    with pytest.raises(StateError, match=r"text index.*CREATE_IF_NECESSARY"):
+        open_on(recorder, schema_policy=SchemaPolicy.REQUIRE_EXISTING, **keyword)
+    assert text_indexes(recorder) == []
+    store = open_on(recorder, **keyword)
+    assert len(text_indexes(recorder)) == 1
+    assert indexing(store) == ("keyword", "on_commit")
+    assert store.repairs == ("made: the text index of its chunks",)
+    assert store.current_config().extras_version == EXTRAS_VERSION
+
+
+def test_a_hybrid_vector_index_of_the_reference_is_refused_for_words(recorder: Recorder) -> None:
+    store = open_on(recorder, embedder=WordEmbedder())
+    mode = {"record_chunks_indexing_mode": "hybrid"}
+    with store.engine.write() as transaction:
+        saved = {**store.current_config().saved, **mode}
+        store.registry.save(transaction.connection, saved)
+    with pytest.raises(StateError, match="hybrid vector index"):
+        open_on(recorder, embedder=WordEmbedder(), search_strategy=SearchStrategy.HYBRID)
+    open_on(recorder, embedder=WordEmbedder()).close()
 
 
 # -- dropping, extending and upgrading ----------------------------------------------------------

@@ -63,8 +63,10 @@ class OracleDBMemoryStore(SQLMemoryStore):
             it anew.
         vector_dim: Numbers per vector; measured by the embedder when a store is created.
         table_name_prefix: Deprecated; use `memory_store_id`.
-        search_strategy: VECTOR.
-        search_index_sync: When a text index takes up changes; none exists for VECTOR.
+        search_strategy: VECTOR when omitted; KEYWORD and HYBRID need a text index, which
+            CREATE_IF_NECESSARY adds.
+        search_index_sync: When a text index that is made takes up changes: ON_COMMIT, MANUAL, or
+            AUTO (HYBRID only), which here is ON_COMMIT.
         memory_retention_config: Rules for the life of records; omitted keeps the stored ones.
         memory_store_id: Name of one of several stores in a schema: a letter, then at most 15
             letters, digits or underscores; case does not count.
@@ -90,7 +92,7 @@ class OracleDBMemoryStore(SQLMemoryStore):
     ) -> None:
         policy = check_policy(schema_policy)
         self.search_strategy = check_search(search_strategy, search_index_sync, embedder)
-        _check_sync(self.search_strategy, search_index_sync)
+        index_sync = _index_sync(self.search_strategy, search_index_sync)
         retention = check_retention(memory_retention_config)
         dimension = check_vector_dim(vector_dim)
         _check_owner(schema_owner, policy)
@@ -106,8 +108,13 @@ class OracleDBMemoryStore(SQLMemoryStore):
         tables = ManagedTables(prefix, dimension=dimension, with_embedding=dimension is not None)
         self._open_parts(engine, tables, embedder)
         self.registry = Registry(tables, name, OWNER)
-        saved = new_config(dimension=dimension, embedder_id=self.embedder_id, retention=retention)
-        self._schema = schema = OracleSchema(engine, tables, self.extras, self.registry)
+        saved = new_config(
+            dimension=dimension,
+            embedder_id=self.embedder_id,
+            retention=retention,
+            index_sync=index_sync,
+        )
+        self._schema = schema = OracleSchema(engine, tables, self.extras, self.registry, index_sync)
         config = schema.open(policy, found, saved)
         self.has_extras = schema.has_extras
         self.config = self._open_retention(config, memory_retention_config, policy)
@@ -158,6 +165,8 @@ class OracleDBMemoryStore(SQLMemoryStore):
         config = self._stored_config(connection)
         if config.dimension is None:
             return []
+        if request.text is not None:
+            config.check_embedder(self.embedder_id)
         if request.vector is None:
             # Query weighting would read every token of the scope: plain vectors here.
             vector = self._embed([request.text or ""], is_query=True)[0]
@@ -188,9 +197,13 @@ class OracleDBMemoryStore(SQLMemoryStore):
         return 1.0 - score / 100.0  # SCORE is 1 to 100
 
 
-def _check_sync(strategy: SearchStrategy, sync: object) -> None:
+def _index_sync(strategy: SearchStrategy, sync: object) -> str | None:
+    """Return how a text index is kept, None for a strategy that needs none."""
     if sync is SearchIndexSyncMode.AUTO and strategy is not SearchStrategy.HYBRID:
         raise InvalidInputError("search_index_sync=AUTO needs search_strategy=HYBRID")
+    if strategy is SearchStrategy.VECTOR:
+        return None
+    return "manual" if sync is SearchIndexSyncMode.MANUAL else "on_commit"
 
 
 def _check_owner(schema_owner: Any, policy: SchemaPolicy) -> None:

@@ -147,6 +147,11 @@ class StoreConfig:
             saved["embedding"] = embedding
         return replace(self, saved=saved)
 
+    def with_text_index(self, index_sync: str) -> StoreConfig:
+        """Return the row of a store whose chunks have a text index."""
+        index = {"record_chunks_indexing_mode": "keyword", "search_index_sync": index_sync}
+        return replace(self, saved={**self.saved, **index})
+
     def with_extras_version(self, version: int) -> StoreConfig:
         """Return the row with a layout of the SDK-only tables."""
         return self._with_attribute(_VERSION, version)
@@ -247,15 +252,20 @@ def new_config(
     dimension: int | None,
     embedder_id: str | None,
     retention: Retention,
+    index_sync: str | None = None,
 ) -> dict[str, Any]:
-    """Return the stored JSON of a new store: the six keys that every reader requires, and ours."""
+    """Return the stored JSON of a new store: the six keys that every reader requires, and ours.
+
+    Args:
+        index_sync: When its text index takes up changes; None if it has none.
+    """
     saved: dict[str, Any] = {
         "attributes": {_VERSION: EXTRAS_VERSION},
         "description": None,
         "embedding_dimension": dimension,
         "memory_retention_config": retention.to_saved(),
-        "record_chunks_indexing_mode": "vector",
-        "search_index_sync": None,
+        "record_chunks_indexing_mode": "vector" if index_sync is None else "keyword",
+        "search_index_sync": index_sync,
         "vectorizer_config": None,
     }
     if dimension is not None and embedder_id is not None:

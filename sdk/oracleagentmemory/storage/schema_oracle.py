@@ -36,10 +36,22 @@ _LIFECYCLE = "'supersedes', 'refines', 'duplicates'"
 _MEMORY_TYPES = "'memory', 'guideline', 'fact', 'preference'"
 
 
-def special_ddl(prefix: str, *, with_embedding: bool) -> list[str]:
-    """Return the DDL that no `Table` describes: vector index, trigger, property graph."""
-    statements = [_TRIGGER.format(p=prefix), _GRAPH.format(p=prefix)]
-    return [_VECTOR_INDEX.format(p=prefix), *statements] if with_embedding else statements
+def special_ddl(prefix: str, *, with_embedding: bool, index_sync: str | None = None) -> list[str]:
+    """Return the DDL that no `Table` describes: special indexes, trigger, property graph.
+
+    Args:
+        with_embedding: Whether there are vectors, and so an index of them.
+        index_sync: When the text index takes up changes, `on_commit` or `manual`; None makes none.
+    """
+    indexes = [_VECTOR_INDEX.format(p=prefix)] if with_embedding else []
+    if index_sync is not None:
+        indexes.append(text_index_ddl(prefix, index_sync))
+    return [*indexes, _TRIGGER.format(p=prefix), _GRAPH.format(p=prefix)]
+
+
+def text_index_ddl(prefix: str, index_sync: str) -> str:
+    """Return the DDL of the index that CONTAINS asks."""
+    return _TEXT_INDEX.format(p=prefix, sync=_SYNC[index_sync])
 
 
 _VECTOR_INDEX = (
@@ -47,6 +59,11 @@ _VECTOR_INDEX = (
     "ORGANIZATION INMEMORY NEIGHBOR GRAPH DISTANCE COSINE WITH TARGET ACCURACY 95 "
     "PARAMETERS (TYPE HNSW, M 16, EFCONSTRUCTION 200)"
 )
+_TEXT_INDEX = (
+    "CREATE INDEX {p}record_chunks_chunk_text_txt_i ON {p}record_chunks (chunk_text) "
+    "INDEXTYPE IS CTXSYS.CONTEXT PARAMETERS ('SYNC ({sync})')"
+)
+_SYNC = {"on_commit": "ON COMMIT", "manual": "MANUAL"}
 # Unlike the reference's, ours leaves alone what somebody made invalid by hand.
 _TRIGGER = f"""CREATE OR REPLACE TRIGGER {{p}}memory_link_delete_trg
 AFTER DELETE ON {{p}}memory_link
@@ -93,18 +110,28 @@ def read_config(engine: StoreEngine, registry: Registry) -> StoreConfig | None:
 class OracleSchema:
     """The schema of one store in the connected user's Oracle schema.
 
+    Args:
+        index_sync: When the text index takes up changes, `on_commit` or `manual`; None asks for
+            no text index.
+
     Attributes:
         has_extras: Whether the store has the SDK-only tables, known once it is open.
         repairs: What opening an existing store made again or upgraded, in words.
     """
 
     def __init__(
-        self, engine: StoreEngine, tables: ManagedTables, extras: ExtraTables, registry: Registry
+        self,
+        engine: StoreEngine,
+        tables: ManagedTables,
+        extras: ExtraTables,
+        registry: Registry,
+        index_sync: str | None = None,
     ) -> None:
         self.engine = engine
         self.tables = tables
         self.extras = extras
         self.registry = registry
+        self.index_sync = index_sync
         self.has_extras = True
         self.repairs: list[str] = []
 
@@ -173,6 +200,8 @@ class OracleSchema:
                     f"the upgrade of its SDK-only tables from layout {version_of(config)} to "
                     f"{EXTRAS_VERSION}"
                 )
+        if config is not None and self._lacks_text_index(config):
+            found.append("the text index that its search_strategy needs")
         return found + [f"table {table.name}" for table in wanted if table.name not in existing]
 
     def _make(
@@ -191,10 +220,29 @@ class OracleSchema:
         if not self.has_extras:
             config = self._save(config.with_extras_version(EXTRAS_VERSION))
         self.has_extras = True
+        if self.index_sync is not None and self._lacks_text_index(config):
+            self._run_ddl(sa.text(text_index_ddl(self.tables.prefix, self.index_sync)))
+            config = self._save(config.with_text_index(self.index_sync))
+            self._note("made: the text index of its chunks")
         return config
 
+    def _lacks_text_index(self, config: StoreConfig) -> bool:
+        if self.index_sync is None:
+            return False
+        if config.indexing_mode == "hybrid":
+            raise StateError(
+                "the store has a hybrid vector index, which leaves no place for the text index "
+                "that keyword search needs here; open it with search_strategy=VECTOR"
+            )
+        return config.indexing_mode == "vector"
+
     def _register(self, new_config: dict[str, Any]) -> StoreConfig:
-        for statement in special_ddl(self.tables.prefix, with_embedding=self._with_embedding):
+        statements = special_ddl(
+            self.tables.prefix,
+            with_embedding=self._with_embedding,
+            index_sync=self.index_sync,
+        )
+        for statement in statements:
             self._run_ddl(sa.text(statement.replace(":", r"\:")))
         self.has_extras = True
         with self.engine.write() as transaction:
