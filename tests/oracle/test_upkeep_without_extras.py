@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from oracleagentmemory.core import OracleDBMemoryStore, SQLiteMemoryStore
+from oracleagentmemory.errors import DuplicateIdError
 from tests.oracle.test_without_extras import store as bare_store
 from tests.sdk.contract.full_store import number_of
 from tests.sdk.search.stores import ScopedWordEmbedder
@@ -55,6 +56,14 @@ def test_it_takes_a_dump_without_what_it_has_no_table_for(
     assert report.left_out == {"x_record_state": 4, "x_change": 4}
     assert number_of(bare, "n1") == 1
     assert bare.check().ok
+
+
+def test_the_taken_id_alone_is_named(bare: OracleDBMemoryStore, whole: SQLiteMemoryStore) -> None:
+    whole.add(["red", "blue", "sky"], "memory", record_ids=["a", "b", "c"])
+    bare.add(["sea"], "fact", record_ids="b")
+    with whole.dump() as file, pytest.raises(DuplicateIdError, match="the id 'b' exists already"):
+        bare.restore(file)
+    assert [one.id for one in bare.list_memories(limit=None)] == ["b"]
 
 
 def test_a_dump_begins_with_a_read_only_transaction(bare: OracleDBMemoryStore) -> None:

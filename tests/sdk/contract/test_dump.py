@@ -69,6 +69,10 @@ def keys(lines: list[bytes], table: str, key: str = "record_id") -> list[str]:
     return [row[key] for row in rows(lines, table)]
 
 
+def faults(store: SQLMemoryStore) -> dict[str, int]:
+    return {one.code: one.count for one in store.check().findings}
+
+
 def check_states(store: SQLMemoryStore) -> None:
     """Every record has a state that shows its present row, and every chunk a record and text."""
     states = {(row.record_kind, row.record_id): row.fingerprint
@@ -84,6 +88,7 @@ def test_a_restored_dump_gives_the_same_bytes(full: SQLMemoryStore, other: SQLMe
     report = other.restore(first)
 
     assert dumped(other) == first
+    assert faults(other) == faults(full) == {"missing_states": 1}  # the image, made by hand
     assert report.left_out == {}
     assert sum(report.rows.values()) == len(first) - 2
     assert {table for table, count in report.rows.items() if count} == {
@@ -156,6 +161,11 @@ def test_a_users_dump_holds_what_is_the_users(full: SQLMemoryStore) -> None:
     assert rows(lines, "x_change") == []
     # Ann speaks in every thread, so each comes whole.
     assert len(rows(dumped(full, user_ids=["ann"]), "message")) == 9
+
+
+def test_chunks_follow_their_record_in_order(full: SQLMemoryStore) -> None:
+    chunks = rows(dumped(full, record_ids=["m2"]), "record_chunks")
+    assert [(one["chunk_seq"], one["chunk_text"]) for one in chunks] == [(1, "sky"), (2, "tree")]
 
 
 def test_a_threads_dump_holds_all_of_it(full: SQLMemoryStore) -> None:
@@ -235,6 +245,7 @@ def test_new_ids_make_a_copy_beside_the_records(full: SQLMemoryStore) -> None:
     assert number_of(full, new["message"]["t1-1"]) in covering
     # An actor has one profile, and the log belongs to the originals.
     assert {"actor_profile", "x_change"} <= report.left_out.keys()
+    assert faults(full) == {"missing_states": 2}
     check_states(without_image(full))
 
 

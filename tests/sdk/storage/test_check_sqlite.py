@@ -138,11 +138,15 @@ def test_a_report_names_a_few_and_counts_all(store: SQLiteMemoryStore, path: Pat
 
 
 def test_searches_see_what_a_repair_has_changed(store: SQLiteMemoryStore, path: Path) -> None:
-    def ids() -> set[str]:
-        hits = store.search("red", 50, user_id="u1", exact_user_match=True)
+    def ids(user_id: str) -> set[str]:
+        hits = store.search("red", 50, user_id=user_id, exact_user_match=True)
         return {one.id for one, _ in hits}
 
+    store.add(["red"], "memory", record_ids="e1", user_ids="eve")
     plant(path, f"UPDATE record_chunks SET user_id = 'eve' WHERE chunk_id = {CHUNK}")
-    assert "m1" not in ids()  # and so the vectors of u1 are kept in memory without it
+    # Both users' vectors are kept in memory from here on, and m1 is among the wrong ones.
+    assert "m1" not in ids("u1")
+    assert ids("eve") == {"e1", "m1"}
     assert store.repair(store.check()) == {"misplaced_chunks": 1}
-    assert "m1" in ids()
+    assert "m1" in ids("u1")
+    assert ids("eve") == {"e1"}
