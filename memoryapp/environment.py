@@ -72,6 +72,8 @@ class Environment(BaseSettings):
     #: What turns text into vectors: ``local`` (English, offline, 256 dimensions), or
     #: ``module:factory``, a function of yours without arguments that returns an ``IEmbedder``.
     memory_embedder: str = Field(default="local", pattern=r"^(local|\w+(\.\w+)*:\w+)$")
+    #: What searches compare: meanings (``vector``), words (``keyword``) or both (``hybrid``).
+    memory_search_strategy: Literal["vector", "keyword", "hybrid"] = "hybrid"
     #: Bytes of vectors that web processes and worker keep in memory, all together.
     memory_vector_cache_bytes: int = Field(default=768 * 1024 * 1024, ge=1024 * 1024)
     #: May the store create its tables? ``require_existing`` when a DBA made them.

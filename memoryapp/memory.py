@@ -11,6 +11,7 @@ from django.conf import settings
 from memoryapp.joined import joined_engine
 from oracleagentmemory.core import OracleAgentMemory
 from oracleagentmemory.core.dbschemapolicy import SchemaPolicy
+from oracleagentmemory.core.dbsearch import SearchStrategy
 from oracleagentmemory.core.embedders import LocalEmbedder
 from oracleagentmemory.core.extractors import MemoryExtractionConfig
 from oracleagentmemory.core.sqlitememorystore import SQLiteMemoryStore
@@ -26,12 +27,17 @@ def store() -> SQLMemoryStore:
     """The store on Django's own connection; creates its tables when they are missing."""
     engine = joined_engine("default")
     policy = SchemaPolicy(settings.MEMORY_SCHEMA_POLICY)
+    strategy = SearchStrategy(settings.MEMORY_SEARCH_STRATEGY)
     if engine.dialect.name != "sqlite":
         # Loads the Oracle driver, which an installation on SQLite never needs.
         from oracleagentmemory.core.oracledbmemorystore import OracleDBMemoryStore
 
-        return OracleDBMemoryStore(embedder(), engine, schema_policy=policy)
-    built = SQLiteMemoryStore(engine=engine, embedder=embedder(), schema_policy=policy)
+        return OracleDBMemoryStore(
+            embedder(), engine, schema_policy=policy, search_strategy=strategy
+        )
+    built = SQLiteMemoryStore(
+        engine=engine, embedder=embedder(), schema_policy=policy, search_strategy=strategy
+    )
     built.vector_cache.budget_bytes = settings.MEMORY_VECTOR_CACHE_BYTES
     return built
 

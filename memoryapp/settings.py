@@ -61,6 +61,7 @@ ALLOWED_HOSTS = ENVIRONMENT.django_allowed_hosts
 DATA_UPLOAD_MAX_MEMORY_SIZE = ENVIRONMENT.memory_max_body_bytes
 
 MEMORY_EMBEDDER = ENVIRONMENT.memory_embedder
+MEMORY_SEARCH_STRATEGY = ENVIRONMENT.memory_search_strategy
 MEMORY_SCHEMA_POLICY = ENVIRONMENT.memory_schema_policy
 # Each web process and the worker keep vectors of their own.
 MEMORY_VECTOR_CACHE_BYTES = ENVIRONMENT.memory_vector_cache_bytes // (

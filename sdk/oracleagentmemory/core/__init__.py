@@ -38,9 +38,11 @@ from oracleagentmemory.core.searchresult import (
 from oracleagentmemory.core.sqlitememorystore import SQLiteMemoryStore
 from oracleagentmemory.core.summary import OracleSummary
 from oracleagentmemory.core.thread import OracleThread
+from oracleagentmemory.storage.fusion import HybridSearchConfig
 
 __all__ = [
     "BackgroundExtractionQueueFullBehavior",
+    "HybridSearchConfig",
     "ImageInputLimitConfig",
     "MemoryExtractionConfig",
     "MemoryExtractionImageContext",

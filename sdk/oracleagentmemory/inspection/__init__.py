@@ -3,6 +3,12 @@
 from __future__ import annotations
 
 from oracleagentmemory.inspection.cursors import is_cursor
+from oracleagentmemory.inspection.explain import (
+    ExplainedHit,
+    ExplainScope,
+    Explanation,
+    Standing,
+)
 from oracleagentmemory.inspection.inspector import StoreInspector
 from oracleagentmemory.inspection.results import (
     Actor,
@@ -37,6 +43,9 @@ __all__ = [
     "ChangePage",
     "Count",
     "DayCount",
+    "ExplainScope",
+    "ExplainedHit",
+    "Explanation",
     "FacetValue",
     "Facets",
     "Filters",
@@ -45,6 +54,7 @@ __all__ = [
     "RecordFilters",
     "Row",
     "RowKind",
+    "Standing",
     "Statistics",
     "StoreInspector",
     "ThreadDigest",

@@ -16,6 +16,7 @@ from oracleagentmemory.inspection.actors import ActorCriteria, Actors
 from oracleagentmemory.inspection.changes import Changes, outside_page
 from oracleagentmemory.inspection.cursors import change_number, parse_cursor
 from oracleagentmemory.inspection.digests import Digests
+from oracleagentmemory.inspection.explain import ExplainScope, Explanation, explain
 from oracleagentmemory.inspection.facets import FacetCounts
 from oracleagentmemory.inspection.page_statements import Direction
 from oracleagentmemory.inspection.pages import Pages
@@ -48,6 +49,7 @@ from oracleagentmemory.inspection.texts import Texts
 from oracleagentmemory.storage.extras import scope_key
 
 if TYPE_CHECKING:
+    from oracleagentmemory.core.dbsearch import SearchStrategy
     from oracleagentmemory.core.sqlmemorystore import SQLMemoryStore
 
 MAX_PAGE = 1_000
@@ -298,6 +300,28 @@ class StoreInspector:
             return dict.fromkeys(wanted, _EMPTY_DIGEST)
         with self._store.engine.read() as connection:
             return self._digests.read(connection, wanted, scope)
+
+    def explain(
+        self,
+        query: str,
+        *,
+        strategy: SearchStrategy | None = None,
+        max_results: int = 10,
+        **scope: Unpack[ExplainScope],
+    ) -> Explanation:
+        """Search and tell each stage's rank and score of what was found.
+
+        Args:
+            query: Text.
+            strategy: What to compare; the store's own strategy when omitted.
+            max_results: At most so many records, at least 1.
+            scope: See :class:`ExplainScope`.
+
+        Raises:
+            InvalidInputError: If an argument is not valid, or a strategy that compares vectors
+                is asked of a store without an embedder.
+        """
+        return explain(self._store, query, strategy, max_results, scope)
 
     def by_day(
         self,

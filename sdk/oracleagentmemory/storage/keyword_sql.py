@@ -77,7 +77,7 @@ def matches_statement(
 
 def _of_full_text(tables: ManagedTables, extras: ExtraTables) -> sa.Select[Any]:
     chunk, text = tables.record_chunks.c, extras.text
-    name = sa.literal_column(text.name)
+    name: ColumnElement[Any] = sa.literal_column(text.name)
     # The scope's word only selects: it weighs nothing.
     score = -sa.func.bm25(name, sa.literal_column("0.0"), sa.literal_column("1.0"), type_=sa.Float)
     wanted = name.op("MATCH")(sa.bindparam("words", type_=sa.Text()))
@@ -94,7 +94,7 @@ def _of_text_index(tables: ManagedTables, request: SearchRequest) -> sa.Select[A
     score = text_score(chunk.chunk_text, words).label("score")
     statement = sa.select(chunk.source_record_type, chunk.source_id, score)
     user = _scope_condition(tables, "user_id", request)
-    conditions = [text_matches(chunk.chunk_text, words) > 0]
+    conditions = [text_matches(chunk.chunk_text, words) > sa.literal_column("0")]
     return statement.where(*conditions, *([] if user is None else [user]))
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import Any, cast
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Dialect
@@ -64,11 +65,12 @@ class ReadySelect:
     def _compile(self, dialect: Dialect) -> _Plan:
         compiled = self.statement.compile(dialect=dialect)
         assert isinstance(compiled, SQLCompiler)  # noqa: S101 - a SELECT compiles to nothing else
-        binds = []
+        binds: list[tuple[str, Callable[[], Any], _Processor | None]] = []
         for name in compiled.positiontup or ():
             bind = compiled.binds[name]
-            default = bind.callable or (lambda bind=bind: bind.value)
-            binds.append((bind.key, default, compiled._bind_processors.get(name)))
+            default = bind.callable or partial(getattr, bind, "value")
+            write = cast("_Processor | None", compiled._bind_processors.get(name))
+            binds.append((bind.key, default, write))
         readers = [
             column.type._cached_result_processor(dialect, None)
             for column in compiled._result_columns

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 import sqlalchemy as sa
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from oracleagentmemory._notset import NOT_SET_MARKER, Maybe, _NotSetMarker
 from oracleagentmemory.apis.embedders.embedder import IEmbedder
-from oracleagentmemory.apis.embedders.scoped import weighs_queries
+from oracleagentmemory.apis.embedders.scoped import ScopedQueryEmbedder, weighs_queries
 from oracleagentmemory.errors import InvalidInputError
 from oracleagentmemory.storage.blas import one_blas_thread
 from oracleagentmemory.storage.constructs import read_clock
@@ -242,7 +242,8 @@ def _query(
     if count is not None and weighs_queries(embedder):
         frequencies, chunk_count = count()
         if chunk_count >= WEIGHTED_FROM_CHUNKS:
-            return embedder.embed_in_scope(request.text, frequencies, chunk_count)
+            scoped = cast("ScopedQueryEmbedder", embedder)
+            return scoped.embed_in_scope(request.text, frequencies, chunk_count)
     return _unit(embedder.embed([request.text], is_query=True)[0])
 
 

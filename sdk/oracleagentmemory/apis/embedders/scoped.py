@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol, TypeGuard, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,6 +47,6 @@ class ScopedQueryEmbedder(Protocol):
         ...
 
 
-def weighs_queries(embedder: object) -> TypeGuard[ScopedQueryEmbedder]:
+def weighs_queries(embedder: object) -> bool:
     """Tell a `ScopedQueryEmbedder`; `isinstance` of a protocol takes longer than embedding."""
     return hasattr(embedder, "embed_in_scope") and hasattr(embedder, "token_ids")

@@ -152,8 +152,8 @@ class LocalEmbedder(IEmbedder):
             An L2-normalised vector of shape `(256,)`; that of `embed` when no token tells the
             scope's chunks apart.
         """
-        words = _AT_EDGES.sub(_without_punctuation, check_text(text, "text")).strip()
-        tokens = self._tokenise([words or text])[0]
+        words = _AT_EDGES.sub(_without_punctuation, check_text(text, "text")).split()
+        tokens = self._tokenise([" ".join(words) or text])[0]
         # A query has few tokens: plain numbers are faster than arrays.
         known = frequencies.size
         counts = [float(frequencies[token]) if token < known else 0.0 for token in tokens]
@@ -162,7 +162,8 @@ class LocalEmbedder(IEmbedder):
         vector: NDArray[np.float32] = np.array(weights or [0], np.float32) @ rows
         length = math.sqrt(float(vector @ vector))
         if length == 0:
-            return self.embed([text], is_query=True)[0]
+            plain: NDArray[np.float32] = self.embed([text], is_query=True)[0]
+            return plain
         vector /= np.float32(length)
         return vector
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
-from oracleagentmemory._notset import NOT_SET_MARKER
+from oracleagentmemory._notset import NOT_SET_MARKER, Maybe
 from oracleagentmemory.apis.embedders.scoped import weighs_queries
 from oracleagentmemory.apis.memorystore import MetadataFilter
 from oracleagentmemory.apis.records import Record, RecordStatus
@@ -109,13 +109,13 @@ class Searching(StoreParts):
             EmbedderMismatchError: If the store was filled by another embedder.
         """
         _check_numbers(k, num_hops, max_linked_results)
-        request = SearchRequest(
-            k=k,
+        request = _request(
+            k,
             user_id=_exact(user_id, exact_user_match, "user_id"),
             agent_id=_exact(agent_id, exact_agent_match, "agent_id"),
             thread_id=_exact(thread_id, exact_thread_match, "thread_id"),
-            record_types=_record_types(record_types),
-            filter=None if metadata_filter is None else parse_filter(metadata_filter),
+            record_types=record_types,
+            metadata_filter=metadata_filter,
             include_invalid=include_invalid_results,
         )
         mode = self.search_strategy.value
@@ -127,18 +127,26 @@ class Searching(StoreParts):
             return self._hydrate(connection, hits, include_invalid_results)
 
     def search_stages(
-        self, query: str, request: SearchRequest, strategy: SearchStrategy
+        self, query: str, k: int, strategy: SearchStrategy, **scope: Any
     ) -> SearchStages:
         """Search by a strategy and tell how each stage ranked; for inspection.
 
         Args:
             query: Text.
-            request: The checked scope, types, filter and number of records.
+            k: At most so many records, at least 1.
             strategy: Need not be the handle's.
+            scope: `user_id`, `agent_id` and `thread_id`, where they must match exactly;
+                `record_types`, `metadata_filter` and `include_invalid`.
 
         Raises:
-            InvalidInputError: If the query is blank, or there is no embedder for it.
+            InvalidInputError: If an argument is none of these, the query is blank, or there is
+                no embedder for it.
         """
+        _check_numbers(k, 0, 0)
+        for name in ("user_id", "agent_id", "thread_id"):
+            if isinstance(value := scope.get(name), str):
+                check_id(value, name)
+        request = _request(k, **scope)
         requests = self._requests(request, query, None, strategy.value)
         if not requests or request.record_types == frozenset():
             return SearchStages([], {})
@@ -157,9 +165,8 @@ class Searching(StoreParts):
             if mode == "keyword":
                 raise InvalidInputError("KEYWORD search compares words: give query, no vector")
             vector = _query_vector(query_vector)
-            dimension = self.current_config().dimension
             self._check_explicit([vector])
-            return [] if dimension is None else [replace(request, vector=vector[0])]
+            return [replace(request, vector=vector[0])]
         if not check_text(query, "query").strip():
             raise InvalidInputError("query must not be blank")
         pieces = split_text(query or "")
@@ -173,7 +180,7 @@ class Searching(StoreParts):
         if weighs_queries(self.embedder):
             # Weighted in the searched scope, which only the search itself knows.
             return requests
-        if self.current_config().dimension is None:
+        if self.config.dimension is None and self.current_config().dimension is None:
             return requests if mode == "hybrid" else []
         vectors = self._embed(pieces, is_query=True)
         return [replace(one, vector=vector) for one, vector in zip(requests, vectors, strict=True)]
@@ -245,15 +252,18 @@ class Searching(StoreParts):
         if mode == "keyword":
             return {"keyword": self._keyword_matches(connection, request)}
         wide, config = self._pooled(request), self.hybrid_search
+        stages: dict[str, builtins.list[Match]] = {}
         vector = self._vector_ranking(connection, wide, lend=False)
-        keyword = self._keyword_ranking(connection, wide, lend=False)
-        stages = {"vector": _scored(vector), "keyword": keyword}
+        stages["vector"] = _scored(vector)
         if config.neighbours:
             vector = self._vector_ranking(connection, wide, lend=True)
+            stages["vector_neighbours"] = _scored(vector)
+        stages["keyword"] = keyword = self._keyword_ranking(connection, wide, lend=False)
+        if config.neighbours:
             keyword = self._keyword_ranking(connection, wide, lend=True)
-            stages |= {"vector_neighbours": _scored(vector), "keyword_neighbours": keyword}
-        fusion = fuse_strategies(vector, keyword, config)
-        return stages | {"fusion": [Match(one.score, *one.key) for one in fusion]}
+            stages["keyword_neighbours"] = keyword
+        both = fuse_strategies(vector, keyword, config)
+        return stages | {"fusion": [Match(one.score, *one.key) for one in both]}
 
     def _hydrate(
         self, connection: sa.Connection, hits: Sequence[Hit], include_invalid: bool
@@ -282,6 +292,27 @@ class Searching(StoreParts):
 def _scored(hits: Sequence[Hit]) -> list[Match]:
     """Return hits with similarity, 1 - distance, as their score."""
     return [Match(1.0 - distance, *key) for distance, *key in hits]
+
+
+def _request(
+    k: int,
+    *,
+    user_id: Maybe[str | None] = NOT_SET_MARKER,
+    agent_id: Maybe[str | None] = NOT_SET_MARKER,
+    thread_id: Maybe[str | None] = NOT_SET_MARKER,
+    record_types: Any = None,
+    metadata_filter: MetadataFilter = None,
+    include_invalid: bool = True,
+) -> SearchRequest:
+    return SearchRequest(
+        k=k,
+        user_id=user_id,
+        agent_id=agent_id,
+        thread_id=thread_id,
+        record_types=_record_types(record_types),
+        filter=None if metadata_filter is None else parse_filter(metadata_filter),
+        include_invalid=include_invalid,
+    )
 
 
 def _check_numbers(k: object, num_hops: object, max_linked_results: object) -> None:
