@@ -9,7 +9,7 @@ class MemoryAppConfig(AppConfig):
     """Label ``memoryapp``; the project package and the app are one."""
 
     name = "memoryapp"
-    verbose_name = "Agent memory"
+    verbose_name = "Memory inspector"
 
     def ready(self) -> None:
         """Start what must run in each process: the Celery app, the checks, the reaper."""

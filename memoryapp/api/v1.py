@@ -31,7 +31,7 @@ class StrictParser(Parser):
 
 
 api = MemoryAPI(
-    title="Agent memory",
+    title="Memory inspector",
     version="1",
     description=DESCRIPTION,
     urls_namespace="api-v1",
