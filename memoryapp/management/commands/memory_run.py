@@ -17,6 +17,9 @@ from django.db import connections
 from memoryapp.services import people
 from memoryapp.supervisor import Supervisor
 
+# Celery warns root of pickled tasks. Ours are JSON, and in a container many are root.
+NO_FEAR_OF_ROOT = "ignore:You're running the worker with superuser"
+
 
 class Command(BaseCommand):
     """Prepares the database and the files, then supervises the web server and the worker."""
@@ -96,6 +99,6 @@ def child_commands() -> dict[str, list[str]]:
     worker += ["--pool", "threads", "--concurrency", "2"]
     worker += ["--without-gossip", "--without-mingle", "--without-heartbeat"]
     return {
-        name: [sys.executable, "-m", *command]
+        name: [sys.executable, "-W", NO_FEAR_OF_ROOT, "-m", *command]
         for name, command in {"web": web, "worker": worker}.items()
     }
