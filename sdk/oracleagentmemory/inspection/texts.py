@@ -17,12 +17,12 @@ from oracleagentmemory.storage.textsearch import (
     query_words,
     scope_token,
 )
-from oracleagentmemory.storage.types import Text
+from oracleagentmemory.storage.types import LongText
 
 if TYPE_CHECKING:
     from oracleagentmemory.core.sqlmemorystore import SQLMemoryStore
 
-_WORDS = sa.bindparam("words", type_=Text(4000))
+_WORDS = sa.bindparam("words", type_=LongText())
 # From here on, asking the index for each row of an ordered walk is cheaper than collecting all
 # matches (measured with 100,000 memories).
 _COMMON = 20_000
@@ -71,7 +71,7 @@ class Texts:
         chunk = self._chunks.c
         of_type = chunk.source_record_type.in_(types)
         if not self._full_text:
-            holds_words = text_matches(chunk.chunk_text, _WORDS) > 0
+            holds_words = text_matches(chunk.chunk_text, _WORDS) > sa.literal_column("0")
             return self._chunks, chunk.source_id, [holds_words, of_type]
         joined = self._text.join(self._chunks, chunk.chunk_id == self._text.c.rowid)
         return joined, chunk.source_id, [self._matches(), of_type]
