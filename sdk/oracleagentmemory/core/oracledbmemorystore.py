@@ -12,6 +12,7 @@ import sqlalchemy as sa
 
 from oracleagentmemory._notset import NOT_SET_MARKER, _NotSetMarker
 from oracleagentmemory.apis.embedders.embedder import IEmbedder
+from oracleagentmemory.apis.validation import RESERVED_KEY
 from oracleagentmemory.core.dbschemapolicy import SchemaPolicy
 from oracleagentmemory.core.dbsearch import SearchIndexSyncMode, SearchStrategy
 from oracleagentmemory.core.retention import MemoryRetentionConfig
@@ -23,6 +24,7 @@ from oracleagentmemory.core.sqlmemorystore import (
 )
 from oracleagentmemory.errors import InvalidInputError, NotYetError, StateError
 from oracleagentmemory.storage.engine import WriteTransaction
+from oracleagentmemory.storage.filters import metadata_matches, parse_filter
 from oracleagentmemory.storage.fusion import with_lent_scores
 from oracleagentmemory.storage.keyword_sql import (
     Match,
@@ -30,11 +32,13 @@ from oracleagentmemory.storage.keyword_sql import (
     keyword_shape,
     matches_statement,
 )
-from oracleagentmemory.storage.kinds import Kind
+from oracleagentmemory.storage.kinds import MEMORY, Kind
 from oracleagentmemory.storage.layout import ManagedTables
+from oracleagentmemory.storage.lifecycle import BY_HAND
 from oracleagentmemory.storage.oracle_connections import oracle_engine
 from oracleagentmemory.storage.registry import (
     Registry,
+    StoreConfig,
     check_store_id,
     check_vector_dim,
     new_config,
@@ -44,10 +48,12 @@ from oracleagentmemory.storage.registry import (
 from oracleagentmemory.storage.removals import Selector
 from oracleagentmemory.storage.retrieval import Hit, SearchRequest
 from oracleagentmemory.storage.schema_oracle import OWNER, OracleSchema, read_config
+from oracleagentmemory.storage.statements import CHANGEABLE
 from oracleagentmemory.storage.textsearch import oracle_query
 from oracleagentmemory.storage.vector_sql import vector_hits
 
 _PREFIX = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,16}")
+_BY_HAND = parse_filter({RESERVED_KEY: BY_HAND})
 
 
 class OracleDBMemoryStore(SQLMemoryStore):
@@ -91,8 +97,7 @@ class OracleDBMemoryStore(SQLMemoryStore):
         schema_owner: str | _NotSetMarker = NOT_SET_MARKER,
     ) -> None:
         policy = check_policy(schema_policy)
-        self.search_strategy = check_search(search_strategy, search_index_sync, embedder)
-        index_sync = _index_sync(self.search_strategy, search_index_sync)
+        strategy = check_search(search_strategy, search_index_sync, embedder)
         retention = check_retention(memory_retention_config)
         dimension = check_vector_dim(vector_dim)
         _check_owner(schema_owner, policy)
@@ -103,8 +108,12 @@ class OracleDBMemoryStore(SQLMemoryStore):
             if dimension is not None:
                 found.check_vectors(dimension, None)
             dimension = found.dimension
+            if isinstance(search_strategy, _NotSetMarker):
+                strategy = _detected(found, policy)
         elif dimension is None and embedder is not None:
             dimension = embedder.embedding_dimension
+        self.search_strategy = strategy
+        index_sync = _index_sync(strategy, search_index_sync)
         tables = ManagedTables(prefix, dimension=dimension, with_embedding=dimension is not None)
         self._open_parts(engine, tables, embedder)
         self.registry = Registry(tables, name, OWNER)
@@ -161,6 +170,22 @@ class OracleDBMemoryStore(SQLMemoryStore):
     ) -> None:
         """Do nothing: an Oracle Text index reads the chunks themselves."""
 
+    def _after_unlinking(self, transaction: WriteTransaction) -> None:
+        """Make memories invalid again that callers made so: the reference's trigger revives them.
+
+        Their rows are then as they were noted, so that nothing is noted.
+        """
+        memory = self.tables.memory
+        marked = metadata_matches(memory.c.metadata, _BY_HAND)
+        revived = sa.select(memory).where(memory.c.status == "valid", marked).with_for_update()
+        for row in transaction.execute(revived).all():
+            values = {name: row._mapping[name] for name in CHANGEABLE[MEMORY.name]}
+            update = self.statements.update(MEMORY)
+            transaction.execute(update, {"id_": row.record_id, **values, "status": "invalid"})
+            source = {"of_source_id": row.record_id, "source_type": row.memory_type}
+            status = {"new_status": "invalid", **source}
+            transaction.execute(self.statements.set_chunk_status, status)
+
     def _vector_hits(self, connection: sa.Connection, request: SearchRequest) -> list[Hit]:
         config = self._stored_config(connection)
         if config.dimension is None:
@@ -195,6 +220,18 @@ class OracleDBMemoryStore(SQLMemoryStore):
 
     def _keyword_distance(self, score: float) -> float:
         return 1.0 - score / 100.0  # SCORE is 1 to 100
+
+
+def _detected(found: StoreConfig, policy: SchemaPolicy) -> SearchStrategy:
+    """Return the strategy of a handle that names none: the store's own, as documented."""
+    if policy is not SchemaPolicy.REQUIRE_EXISTING or found.indexing_mode == "vector":
+        return SearchStrategy.VECTOR
+    if found.indexing_mode == "hybrid":
+        raise NotYetError(
+            "the store has a hybrid vector index of the database, which this version does not "
+            "search; name search_strategy=VECTOR to search its vectors"
+        )
+    return SearchStrategy.KEYWORD
 
 
 def _index_sync(strategy: SearchStrategy, sync: object) -> str | None:
