@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import uuid
 from datetime import datetime, time, timedelta
 from typing import Any
 
@@ -65,6 +66,26 @@ class LongTextField(forms.CharField):
     def validate(self, value: Any) -> None:
         """Refuse text of white space only where text is required."""
         super().validate(value.strip() if isinstance(value, str) else value)
+
+
+class _FreshInput(forms.HiddenInput):
+    """Another value each time a page shows it."""
+
+    def format_value(self, value: Any) -> str:
+        """Return a new value, whatever was sent."""
+        return str(uuid.uuid4())
+
+
+class OnceField(forms.UUIDField):
+    """The id of a new record for which none is typed: a form that is sent twice stores one."""
+
+    def __init__(self) -> None:
+        super().__init__(required=False, widget=_FreshInput)
+
+    def clean(self, value: Any) -> str | None:
+        """Return the id; without one the record gets a new id when it is stored."""
+        once = super().clean(value)
+        return None if once is None else str(once)
 
 
 class MetadataField(forms.CharField):

@@ -16,6 +16,7 @@ from memoryapp.forms.fields import (
     LongTextField,
     MetadataField,
     MetadataFilterField,
+    OnceField,
     PageForm,
     PickField,
     end_of,
@@ -120,8 +121,14 @@ class NewMemoryForm(MemoryForm):
     agent_id = IdField(label="Agent")
     thread_id = IdField(label="Thread", help_text="An existing thread, or empty.")
     memory_id = IdField(label="Id", help_text="Empty: one is made.")
+    once = OnceField()
 
     field_order = ("content", "memory_type", "user_id", "agent_id", "thread_id")
+
+    def clean(self) -> dict[str, Any]:
+        """Name the memory."""
+        once = self.cleaned_data.pop("once", None)
+        return {**self.cleaned_data, "memory_id": self.cleaned_data.get("memory_id") or once}
 
 
 class EditMemoryForm(MemoryForm):

@@ -14,6 +14,7 @@ from memoryapp.forms.fields import (
     LongTextField,
     MetadataField,
     MetadataFilterField,
+    OnceField,
     PageForm,
     end_of,
     start_of,
@@ -71,6 +72,12 @@ class NewThreadForm(PageForm):
     thread_id = IdField(label="Id", help_text="Empty: one is made.")
     metadata = MetadataField(label="Metadata", help_text="A JSON object, or empty.")
     reason = forms.CharField(label="Reason", required=False, max_length=500, help_text=REASON)
+    once = OnceField()
+
+    def clean(self) -> dict[str, Any]:
+        """Name the thread."""
+        once = self.cleaned_data.pop("once", None)
+        return {**self.cleaned_data, "thread_id": self.cleaned_data.get("thread_id") or once}
 
 
 class EditThreadForm(PageForm):
@@ -94,6 +101,12 @@ class NewMessageForm(PageForm):
         label="Message",
         widget=forms.Textarea(attrs={"class": "short", "data-next": ""}),
     )
+    once = OnceField()
+
+    def clean(self) -> dict[str, Any]:
+        """Name the message."""
+        once = self.cleaned_data.pop("once", None)
+        return self.cleaned_data | ({"id": once} if once else {})
 
 
 class EditMessageForm(PageForm):

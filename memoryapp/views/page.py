@@ -13,9 +13,15 @@ from django.utils.http import url_has_allowed_host_and_scheme
 
 from memoryapp.access import Access
 from memoryapp.models import Person
-from oracleagentmemory.errors import ConflictError, InvalidInputError, NotFoundError
+from oracleagentmemory.errors import (
+    ConflictError,
+    DuplicateIdError,
+    InvalidInputError,
+    NotFoundError,
+)
 
 Result = TypeVar("Result")
+SENT_TWICE = "This form was sent before and is stored. Send it again to store it once more."
 
 
 class PageRequest(HttpRequest):
@@ -51,6 +57,10 @@ def submitted(form: forms.Form, change: Callable[[dict[str, Any]], Result]) -> R
         return change(form.cleaned_data)
     except ConflictError:
         raise
+    except DuplicateIdError as error:
+        sent_twice = form.data.get("once") and form.data["once"] in str(error)
+        form.add_error(None, SENT_TWICE if sent_twice else str(error))
+        return None
     except (InvalidInputError, NotFoundError) as error:
         form.add_error(None, str(error))
         return None

@@ -1,0 +1,106 @@
+"""A person or key limited to some users meets nothing of others, on any page and in any answer."""
+
+from __future__ import annotations
+
+import re
+from itertools import product
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from memoryapp.access import Role
+from memoryapp.services import agents, keys, memories, users
+from tests.app.pages.conftest import OPERATOR, add_memory, add_thread
+from tests.app.pages.test_frame import routes
+
+pytestmark = pytest.mark.django_db
+
+#: In everything of bob's, and in nothing that the tests send.
+SECRET = "zebra"
+
+
+@pytest.fixture(autouse=True)
+def worlds(db: None) -> None:
+    """Ada's records, bob's, and a thread of ada's that holds a memory of bob's."""
+    add_thread("t-1", ["I fly to Lisbon"])
+    add_memory("Ada likes the window", memory_id="mem-1", thread_id="t-1", agent_id="travel")
+    add_thread("t-2", [f"the {SECRET} is mine"], user_id="bob", metadata={SECRET: SECRET})
+    hidden = {"user_id": "bob", "agent_id": f"{SECRET}-agent", "metadata": {SECRET: 1}}
+    add_memory(f"Bob saw a {SECRET} by the window", memory_id="mem-2", thread_id="t-1", **hidden)
+    add_memory(f"Bob fears the {SECRET}", memory_id="mem-3", thread_id="t-2", **hidden)
+    memories.update(OPERATOR, "mem-2", content=f"Bob met the {SECRET}", reason=SECRET)
+    memories.delete(OPERATOR, "mem-3", reason=SECRET)
+    users.add_profile(OPERATOR, "bob", f"Owner of a {SECRET}")
+    agents.add_profile(OPERATOR, f"{SECRET}-agent", f"Feeds the {SECRET}")
+
+
+QUERIES: list[dict[str, Any]] = [
+    {},
+    {"user": "bob"},
+    {"user_id": "bob"},
+    {"m": "mem-2"},
+    {"thread": "t-1", "status": "all"},
+    {"thread": "t-2", "status": "all"},
+    {"q": "stripes by the window"},
+    {"q": "window", "user": "bob"},
+    {"q": "window", "user": "ada", "thread": "t-2", "k": "100", "invalid": "on"},
+    {"id": "bob"},
+    {"kind": "thread"},
+    {"before": "999999999"},
+    {"after": "1"},
+    {"before": "zz"},
+    {"status": "all", "since": "2000-01-01", "until": "2100-01-01"},
+]
+
+
+def test_no_page_shows_a_limited_person_what_others_have(make_client: Any) -> None:
+    limited: Client = make_client(Role.ADMIN, user_ids=["ada"])
+    ids = {
+        "memory_id": ("mem-1", "mem-2", "mem-3"),
+        "thread_id": ("t-1", "t-2"),
+        "message_id": ("m-1", "t-2-1"),
+        "user_id": ("ada", "bob"),
+        "agent_id": ("travel",),
+    }
+    for route in routes():
+        pattern = "/" + str(route.pattern)
+        names = re.findall(r"<id:(\w+)>", pattern)
+        for chosen in product(*(ids[name] for name in names)):
+            path = pattern
+            for name, value in zip(names, chosen, strict=True):
+                path = path.replace(f"<id:{name}>", value)
+            for query in QUERIES if not names else [{}]:
+                answer = limited.get(path, query)
+                assert answer.status_code < 500, (path, query)
+                assert SECRET not in answer.content.decode(), (path, query)
+                assert SECRET not in answer.headers.get("Location", ""), (path, query)
+
+
+def test_no_answer_gives_a_limited_key_what_others_have() -> None:
+    _, secret = keys.create(OPERATOR, name="limited", user_ids=["ada"])
+    client = Client(headers={"Authorization": f"Bearer {secret}"})
+    paths = [
+        "threads", "threads/t-1", "threads/t-2", "threads/t-1/messages", "threads/t-2/messages",
+        "threads/t-1/messages/t-2-1", "threads/t-2/messages/t-2-1", "memories", "memories/mem-2",
+        "memories/mem-3", "search",
+    ]  # fmt: skip
+    queries: list[dict[str, Any]] = [
+        {},
+        {"user_id": "bob"},
+        {"user_id": "ada", "thread_id": "t-2", "status": "any"},
+        {"thread_id": "t-1", "status": "any"},
+        {"q": "stripes by the window", "max_results": 100, "include_invalid": True},
+        {"q": "window", "user_id": "bob"},
+        {"cursor": "nOTk5OTk5", "limit": 200},
+    ]
+    for path, query in product(paths, queries):
+        answer = client.get(f"/api/v1/{path}", query)
+        assert answer.status_code < 500, (path, query)
+        assert SECRET not in answer.content.decode(), (path, query)
+        assert '"bob"' not in answer.content.decode(), (path, query)
+
+
+def test_who_sees_all_meets_it(client: Client) -> None:
+    for path in ("/", "/memories/", "/threads/", "/users/", "/agents/", "/search/?q=window"):
+        assert SECRET in client.get(path).content.decode(), path
