@@ -24,8 +24,9 @@ def messages_beside(
 ) -> dict[str, list[str]]:
     """Return, by message, those right before and after it that the request may find."""
     pairs: list[tuple[str, int]] = []
+    orders_of, of_user = _orders(tables, request)
     for ids in in_lists(record_ids):
-        for record_id, before, after in connection.execute(_orders(tables), {"ids": ids}):
+        for record_id, before, after in connection.execute(orders_of, {**of_user, "ids": ids}):
             pairs += [(record_id, int(order)) for order in (before, after) if order is not None]
     found: dict[int, str] = {}
     statement, parameters = _findable(tables, request)
@@ -39,21 +40,28 @@ def messages_beside(
     return beside
 
 
-def _orders(tables: ManagedTables) -> sa.Select[Any]:
+def _orders(tables: ManagedTables, request: SearchRequest) -> tuple[sa.Select[Any], dict[str, Any]]:
+    """Select the order numbers beside those of `:ids`; a thread may be of several users."""
     message, other = tables.message, tables.message.alias("other")
-    same_thread = other.c.thread_id == message.c.thread_id
+    beside, parameters = [other.c.thread_id == message.c.thread_id], {}
+    if request.user_id is None:
+        beside.append(other.c.user_id.is_(None))
+    elif not isinstance(request.user_id, _NotSetMarker):
+        beside.append(other.c.user_id == bind("user_id", other.c.user_id))
+        parameters = {"user_id": request.user_id}
     before = sa.select(sa.func.max(other.c.order_seq)).where(
-        same_thread, other.c.order_seq < message.c.order_seq
+        *beside, other.c.order_seq < message.c.order_seq
     )
     after = sa.select(sa.func.min(other.c.order_seq)).where(
-        same_thread, other.c.order_seq > message.c.order_seq
+        *beside, other.c.order_seq > message.c.order_seq
     )
     among = message.c.record_id.in_(bind("ids", message.c.record_id, expanding=True))
-    return sa.select(
+    statement = sa.select(
         message.c.record_id,
         before.correlate(message).scalar_subquery().label("before_seq"),
         after.correlate(message).scalar_subquery().label("after_seq"),
-    ).where(among)
+    )
+    return statement.where(among), parameters
 
 
 def _findable(
