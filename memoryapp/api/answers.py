@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import BaseModel, Field
 
-from memoryapp.services.search import Found
+from memoryapp.services.search import Answer
 from oracleagentmemory.apis.message import MessageContent
 from oracleagentmemory.apis.records import MessageRecord, Record
 from oracleagentmemory.inspection import Count as RowCount
@@ -112,6 +112,13 @@ class RecordOut(BaseModel):
     metadata: dict[str, Any] | None
 
 
+class StageOut(BaseModel):
+    """Where a hit stood in one stage of the search, and its score there: higher is better."""
+
+    rank: int
+    score: float
+
+
 class SearchResult(BaseModel):
     """One hit; `relevance` is 1 - distance, never below 0."""
 
@@ -119,11 +126,16 @@ class SearchResult(BaseModel):
     distance: float
     relevance: float
     record: RecordOut
+    stages: dict[str, StageOut] = Field(
+        {}, description="With `explain`, by stage; one that did not rank the record is missing."
+    )
 
 
 class SearchOut(BaseModel):
-    """The hits, nearest first."""
+    """The hits, best first."""
 
+    strategy: str = Field(description="What was compared: `vector`, `keyword` or `hybrid`.")
+    stages: list[str] = Field([], description="With `explain`, the stages in their order.")
     results: list[SearchResult]
 
 
@@ -157,18 +169,24 @@ def memory_out(row: Row) -> MemoryOut:
     )
 
 
-def search_out(found: Sequence[Found]) -> SearchOut:
+def search_out(answer: Answer) -> SearchOut:
     """Build the answer of a search."""
     return SearchOut(
+        strategy=answer.strategy,
+        stages=list(answer.stages),
         results=[
             SearchResult(
                 rank=hit.rank,
                 distance=hit.distance,
                 relevance=hit.relevance,
                 record=_record_out(hit.record),
+                stages={
+                    name: StageOut(rank=standing.rank, score=standing.score)
+                    for name, standing in hit.standings.items()
+                },
             )
-            for hit in found
-        ]
+            for hit in answer.found
+        ],
     )
 
 

@@ -56,6 +56,7 @@ def list_memories(request: ApiRequest, query: Query[MemoryParameters]) -> Memory
         since=query.since,
         until=query.until,
         metadata=query.metadata,
+        text=query.text,
     )
     page = memories.list_page(request.auth, filters, **page_arguments(query.cursor, query.limit))
     return MemoryPageOut(

@@ -27,10 +27,12 @@ from oracleagentmemory.apis.validation import (
     check_text,
 )
 from oracleagentmemory.errors import InvalidInputError
+from oracleagentmemory.inspection import MAX_TEXT_BYTES
 
 MemoryType = Literal["memory", "fact", "guideline", "preference"]
 RecordType = Literal["memory", "fact", "guideline", "preference", "message"]
 Status = Literal["valid", "invalid"]
+Strategy = Literal["vector", "keyword", "hybrid"]
 
 
 def _checked(check: Callable[[Any], Any]) -> AfterValidator:
@@ -53,6 +55,9 @@ RoleName = Annotated[
 ]
 Timestamp = Annotated[
     str, _checked(lambda value: check_text(value, "the text", max_bytes=TIMESTAMP_MAX_BYTES))
+]
+Words = Annotated[
+    str, _checked(lambda value: check_text(value, "the text", max_bytes=MAX_TEXT_BYTES))
 ]
 Metadata = Annotated[dict[str, Any], _checked(check_metadata)]
 
@@ -158,6 +163,7 @@ class MemoryParameters(ThreadParameters):
     memory_type: list[MemoryType] = Field([], description="Repeat it for several types.")
     thread_id: Id | None = None
     status: Status | Literal["any"] = "valid"
+    text: Words | None = Field(None, description="Words that must all occur in the memory.")
 
 
 class ThreadIn(Body):
@@ -224,7 +230,7 @@ class MemoryPatch(PatchBody):
 
 
 class SearchIn(BaseModel):
-    """A search by meaning."""
+    """A search by meaning, by words or by both."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -238,10 +244,12 @@ class SearchIn(BaseModel):
     max_results: int = Field(10, ge=1, le=100)
     metadata_filter: Metadata | None = None
     include_invalid: bool = False
+    strategy: Strategy | None = Field(None, description="Left out: that of the settings.")
+    explain: bool = Field(False, description="Tell each stage's rank and score of every hit.")
 
 
 class SearchParameters(Parameters):
-    """A search by meaning, as a query string."""
+    """The same search as a query string."""
 
     # A longer one may not fit into an address; POST takes 100,000.
     q: Text = Field(max_length=2_000)
@@ -252,3 +260,5 @@ class SearchParameters(Parameters):
     max_results: int = Field(10, ge=1, le=100)
     metadata_filter: MetadataText | None = Field(None, description="A metadata filter as JSON.")
     include_invalid: bool = False
+    strategy: Strategy | None = None
+    explain: bool = False

@@ -18,7 +18,7 @@ router = Router(tags=["search"])
 
 @router.post("", response=SearchOut, operation_id="search_records")
 def search_records(request: ApiRequest, body: SearchIn) -> SearchOut:
-    """Find memories and messages by meaning, nearest first."""
+    """Find memories and messages by meaning and words, best first."""
     return _search(request, body.query, body)
 
 
@@ -33,7 +33,7 @@ def _search(request: ApiRequest, text: str, given: SearchIn | SearchParameters) 
     if user_id is ANY:
         user_id = own_user(request.auth, None) or ANY
     scope: dict[str, Any] = {name: _or_any(given, name) for name in ("agent_id", "thread_id")}
-    found = search.search(
+    answer = search.search(
         request.auth,
         text,
         user_id=user_id,
@@ -42,8 +42,10 @@ def _search(request: ApiRequest, text: str, given: SearchIn | SearchParameters) 
         max_results=given.max_results,
         metadata_filter=given.metadata_filter,
         include_invalid=given.include_invalid,
+        strategy=given.strategy,
+        explain=given.explain,
     )
-    return search_out(found)
+    return search_out(answer)
 
 
 def _or_any(given: SearchIn | SearchParameters, name: str) -> Maybe[str | None]:

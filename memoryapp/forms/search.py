@@ -5,7 +5,10 @@ from __future__ import annotations
 from django import forms
 
 from memoryapp.forms.fields import IdField, PageForm
-from memoryapp.services.search import MAX_RESULTS, RECORD_TYPES
+from memoryapp.services.search import MAX_RESULTS, RECORD_TYPES, STRATEGIES
+
+#: What each strategy compares.
+COMPARES = {"vector": "Meanings", "keyword": "Words", "hybrid": "Meanings and words"}
 
 
 class SearchForm(PageForm):
@@ -34,5 +37,10 @@ class SearchForm(PageForm):
     )
     k = forms.IntegerField(
         label="Results", required=False, min_value=1, max_value=MAX_RESULTS, initial=10
+    )
+    by = forms.ChoiceField(
+        label="Compare",
+        required=False,
+        choices=[("", "As set up"), *((name, COMPARES[name]) for name in STRATEGIES)],
     )
     invalid = forms.BooleanField(label="Include invalid", required=False)

@@ -50,7 +50,7 @@ def list_page(
 ) -> KnownPage:
     """Return one page of the changes in this caller's scope."""
     page = inspector().changes(user_ids=access.user_ids, before=before, after=after, limit=limit)
-    rows = {kind: _rows(access, kind, page.changes) for kind in KINDS}
+    rows: dict[str, dict[str, Row]] = {kind: _rows(access, kind, page.changes) for kind in KINDS}
     entries = _entries(page.changes)
     return KnownPage(
         changes=[

@@ -1,30 +1,37 @@
-"""Search by meaning within a caller's scope."""
+"""Search by meaning and by words within a caller's scope."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
 
 from memoryapp.access import Access
-from memoryapp.memory import store
+from memoryapp.memory import inspector, store
 from memoryapp.services.metadata import checked_filter
 from oracleagentmemory._notset import Maybe, _NotSetMarker
 from oracleagentmemory.apis.records import Record, RecordStatus
+from oracleagentmemory.core.dbsearch import SearchStrategy
 from oracleagentmemory.errors import AccessDeniedError, InvalidInputError
-from oracleagentmemory.inspection import ANY
+from oracleagentmemory.inspection import ANY, Standing
 
+Strategy = Literal["vector", "keyword", "hybrid"]
+STRATEGIES: tuple[Strategy, ...] = ("vector", "keyword", "hybrid")
 RECORD_TYPES = ("memory", "fact", "guideline", "preference", "message")
 MAX_RESULTS = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """One hit. ``relevance`` is 1 - distance, never below 0."""
+    """One hit. ``relevance`` is 1 - distance, never below 0.
+
+    ``standings`` has its place in each stage of the search that ranked it.
+    """
 
     rank: int
     record: Record
     distance: float
+    standings: Mapping[str, Standing] = field(default_factory=dict)
 
     @property
     def relevance(self) -> float:
@@ -35,6 +42,15 @@ class Found:
     def is_valid(self) -> bool:
         """Whether the record still counts."""
         return self.record.status is RecordStatus.VALID
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """The hits, best first, what was compared, and the stages in their order."""
+
+    strategy: Strategy
+    stages: tuple[str, ...]
+    found: list[Found]
 
 
 def search(
@@ -48,11 +64,14 @@ def search(
     max_results: int = 10,
     metadata_filter: dict[str, Any] | None = None,
     include_invalid: bool = False,
-) -> list[Found]:
-    """Return the nearest records, nearest first.
+    strategy: Strategy | None = None,
+    explain: bool = False,
+) -> Answer:
+    """Find the records that fit best.
 
     ``user_id`` ANY searches all users and needs an access without a user limit; None means
-    records of no user.
+    records of no user. ``strategy`` None is that of the settings. ``explain`` adds the stages and
+    where each hit stood in them, which about doubles what the search costs.
     """
     if user_id is ANY and access.user_ids is not None:
         raise InvalidInputError("name one of the users you may see")
@@ -60,24 +79,56 @@ def search(
         raise AccessDeniedError(f"you may not search records of user {user_id!r}")
     if not 1 <= max_results <= MAX_RESULTS:
         raise InvalidInputError(f"max_results must be from 1 to {MAX_RESULTS}")
-    hits = store().search(
+    scope = {"user_id": user_id, "agent_id": agent_id, "thread_id": thread_id}
+    record_types = set(record_types or RECORD_TYPES)
+    metadata_filter = checked_filter(metadata_filter)
+    if strategy is None and not explain:
+        hits = store().search(
+            query,
+            max_results,
+            **_exact(scope),
+            record_types=record_types,
+            metadata_filter=metadata_filter,
+            include_invalid_results=include_invalid,
+        )
+        found = [Found(rank=n, record=one, distance=far) for n, (one, far) in enumerate(hits, 1)]
+        return Answer(strategy=_name(store().search_strategy), stages=(), found=found)
+    explanation = inspector().explain(
         query,
-        max_results,
-        **_scope("user", user_id),
-        **_scope("agent", agent_id),
-        **_scope("thread", thread_id),
-        record_types=set(record_types or RECORD_TYPES),
-        metadata_filter=checked_filter(metadata_filter),
-        include_invalid_results=include_invalid,
+        strategy=None if strategy is None else SearchStrategy(strategy),
+        max_results=max_results,
+        user_id=user_id,
+        agent_id=agent_id,
+        thread_id=thread_id,
+        record_types=record_types,
+        metadata_filter=metadata_filter,
+        include_invalid=include_invalid,
     )
-    return [
-        Found(rank=rank, record=record, distance=distance)
-        for rank, (record, distance) in enumerate(hits, start=1)
-    ]
+    return Answer(
+        strategy=_name(explanation.strategy),
+        stages=explanation.stages if explain else (),
+        found=[
+            Found(
+                rank=hit.rank,
+                record=hit.record,
+                distance=hit.distance,
+                standings=hit.standings if explain else {},
+            )
+            for hit in explanation.hits
+        ],
+    )
 
 
-def _scope(dimension: str, value: Maybe[str | None]) -> dict[str, Any]:
-    """The store's pair of arguments: ANY leaves the dimension free."""
-    if value is ANY:
-        return {f"exact_{dimension}_match": False}
-    return {f"{dimension}_id": value, f"exact_{dimension}_match": True}
+def _exact(scope: Mapping[str, Maybe[str | None]]) -> dict[str, Any]:
+    """The store's pairs of arguments: ANY leaves a dimension free."""
+    arguments: dict[str, Any] = {}
+    for name, value in scope.items():
+        arguments[f"exact_{name.removesuffix('_id')}_match"] = value is not ANY
+        if value is not ANY:
+            arguments[name] = value
+    return arguments
+
+
+def _name(strategy: SearchStrategy) -> Strategy:
+    name: Strategy = strategy.value
+    return name

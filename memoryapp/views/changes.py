@@ -7,7 +7,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from memoryapp.services import change_list
-from memoryapp.services.lookup import cursors
+from memoryapp.services.lookup import Kind, cursors
 from memoryapp.views.page import PageRequest
 
 SECTION = {"section": "change-list"}
@@ -25,7 +25,7 @@ def changes_page(request: PageRequest) -> HttpResponse:
 def outside_page(request: PageRequest) -> HttpResponse:
     """What something else wrote, by ``?kind=``; compared in parts that ``before`` goes through."""
     asked = request.GET.get("kind")
-    kind = next((one for one in change_list.KINDS if one == asked), "memory")
+    kind: Kind = next((one for one in change_list.KINDS if one == asked), "memory")
     before = cursors(kind, request.GET).get("before")
     page = change_list.outside_page(request.access, kind, before=before)
     context = {**SECTION, "page": page, "kind": kind, "kinds": KINDS.items()}

@@ -37,7 +37,12 @@ def memory_list(request: PageRequest) -> HttpResponse:
     """
     form = MemoryFilterForm(request.GET)
     page = _page(request, form)
-    context = {**SECTION, "form": form, "page": page, "drawer": _drawer(request)}
+    context: dict[str, Any] = {
+        **SECTION,
+        "form": form,
+        "page": page,
+        "drawer": _drawer(request),
+    }
     if page is not None:
         context["facets"] = facets.of_memories(
             form, memories.facets(request.access, form.filters())
@@ -53,7 +58,8 @@ def _page(request: PageRequest, form: MemoryFilterForm) -> memories.MemoryPage |
     try:
         return memories.list_page(request.access, form.filters(), **cursors("memory", request.GET))
     except InvalidInputError as error:
-        form.add_error("metadata", str(error))
+        # A store without a text index refuses the words.
+        form.add_error("q" if str(error).startswith("text ") else "metadata", str(error))
         return None
 
 

@@ -8,7 +8,7 @@ from django.http import HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from memoryapp.forms.search import SearchForm
+from memoryapp.forms.search import COMPARES, SearchForm
 from memoryapp.services import search
 from memoryapp.views.page import PageRequest
 from oracleagentmemory.errors import AccessDeniedError, InvalidInputError
@@ -19,7 +19,10 @@ SECTION = {"section": "search"}
 
 @require_safe
 def search_page(request: PageRequest) -> HttpResponse:
-    """Search by ``?q= user= agent= thread= types= k= invalid=``; without ``q`` only the form."""
+    """Search by ``?q= user= agent= thread= by= types= k= invalid=``.
+
+    Without ``q`` there is only the form.
+    """
     if "q" not in request.GET:
         initial = {"types": search.RECORD_TYPES, "k": 10, "user": _only_user(request)}
         context = {**SECTION, "form": SearchForm(initial=initial)}
@@ -30,15 +33,18 @@ def search_page(request: PageRequest) -> HttpResponse:
         given.setlist("types", list(search.RECORD_TYPES))
     form = SearchForm(given)
     started = time.perf_counter()
-    found = _found(request, form)
+    answer = _answer(request, form)
     took_ms = (time.perf_counter() - started) * 1000
-    context = {**SECTION, "form": form, "found": found, "took_ms": took_ms}
-    status = 422 if found is None else 200
+    context = {**SECTION, "form": form, "took_ms": took_ms}
+    if answer is not None:
+        context |= {"found": answer.found, "stages": answer.stages}
+        context["compared"] = COMPARES[answer.strategy].lower()
+    status = 422 if answer is None else 200
     return render(request, "memoryapp/search/page.html", context, status=status)
 
 
-def _found(request: PageRequest, form: SearchForm) -> list[search.Found] | None:
-    """Return the hits, or None when form or service refuse the query."""
+def _answer(request: PageRequest, form: SearchForm) -> search.Answer | None:
+    """Return what was found, or None when form or service refuse the query."""
     if not form.is_valid():
         return None
     data = form.cleaned_data
@@ -52,6 +58,8 @@ def _found(request: PageRequest, form: SearchForm) -> list[search.Found] | None:
             record_types=data["types"],
             max_results=data["k"] or 10,
             include_invalid=data["invalid"],
+            strategy=data["by"] or None,
+            explain=True,
         )
     except (InvalidInputError, AccessDeniedError) as error:
         form.add_error("user" if isinstance(error, AccessDeniedError) else None, str(error))

@@ -44,6 +44,11 @@ PAGES = [
     "/agents/",
     f"/agents/{LONG}/",
     "/search/",
+    "/memories/?q=window",
+    "/memories/?q=window&type=fact&status=all",
+    "/changes/",
+    "/changes/outside/",
+    "/changes/outside/?kind=thread",
     "/search/?q=window&user=ada",
     "/search/?q=",
     "/account/",
@@ -104,7 +109,7 @@ def test_pages_of_strangers_and_of_an_empty_store(
     assert violations(stranger) == []
     page = open_page("/", person, **VIEWS[view])
     problems = []
-    for path in ("/", "/memories/", "/threads/", "/users/", "/agents/"):
+    for path in ("/", "/memories/", "/threads/", "/users/", "/agents/", "/changes/"):
         page.goto(path)
         problems += [f"{path}: {problem}" for problem in violations(page)]
         if overflow(page):

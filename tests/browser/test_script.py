@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 import pytest
@@ -48,6 +49,28 @@ def test_the_list_follows_what_is_typed_and_keeps_the_caret(
     page.go_back()
     expect(page.locator(".row")).to_have_count(2)
     expect(field).to_have_value("ada")
+
+
+def test_the_list_follows_the_words_that_are_typed_and_counts_anew(
+    open_page: OpenPage, person: Person, records: None
+) -> None:
+    page = open_page("/memories/", person)
+    field = page.get_by_label("Words")
+    field.press_sequentially("likes", delay=20)
+    expect(page.locator(".row")).to_have_count(2)
+    expect(field).to_be_focused()
+    assert page.url.endswith("/memories/?q=likes")
+    expect(page.get_by_label("By user")).to_contain_text("ada1")
+    page.get_by_label("By user").get_by_role("link", name="bob").click()
+    expect(page.locator(".row")).to_have_count(1)
+    assert page.url.endswith("/memories/?q=likes&user=bob")
+    expect(page.get_by_label("User", exact=True)).to_have_value("bob")
+    page.get_by_role("link", name=re.compile("bob.*remove this filter")).click()
+    expect(page.locator(".row")).to_have_count(2)
+    page.go_back()
+    expect(page.locator(".row")).to_have_count(1)
+    field.fill("likes soup")
+    expect(page.get_by_text("No memory matches")).to_be_visible()
 
 
 def test_a_choice_filters_at_once_and_is_kept_with_the_drawer_shut(
@@ -180,13 +203,13 @@ def test_keys_find_and_walk_and_can_be_switched_off(
     page.keyboard.press("k")
     expect(page.get_by_role("link", name="Bob likes tea")).to_be_focused()
     page.keyboard.press("/")
-    expect(page.get_by_label("User", exact=True)).to_be_focused()
+    expect(page.get_by_label("Words")).to_be_focused()
     page.keyboard.type("j/")
-    expect(page.get_by_label("User", exact=True)).to_have_value("j/")
+    expect(page.get_by_label("Words")).to_have_value("j/")
     Person.objects.update(shortcuts=False)
     page.goto("/memories/")
     page.keyboard.press("/")
-    expect(page.get_by_label("User", exact=True)).not_to_be_focused()
+    expect(page.get_by_label("Words")).not_to_be_focused()
 
 
 def test_the_theme_is_kept_and_set_before_the_page_is_drawn(

@@ -67,6 +67,31 @@ def test_list_filters_and_hides_invalid_ones(api: Api) -> None:
     assert ids(metadata='{"name": {"$not": "a"}}') == ["c"]
 
 
+def test_text_lists_memories_with_all_the_words(api: Api) -> None:
+    for name, content in [
+        ("seat", "Ada likes the window seat"),
+        ("tokyo", "来週は東京へ旅行します"),
+        ("cat", "A 🐈 by the window"),
+    ]:
+        api.post("/memories", {"id": name, "content": content, "user_id": "ada"})
+
+    def ids(text: str, **query: object) -> list[str]:
+        answer = api.get("/memories", {"text": text, **query}).json()
+        found = [memory["id"] for memory in answer["memories"]]
+        assert answer["count"] == {"value": len(found), "capped": False}
+        return found
+
+    assert ids("WINDOW") == ["cat", "seat"]
+    assert ids("window seat") == ["seat"]
+    assert ids("東京") == ["tokyo"]
+    assert ids("🐈") == ["cat"]
+    assert ids("window", user_id="bob") == []
+    assert ids('seat" OR "cat') == []
+    for wrong in ("a\x00b", "空" * 167):
+        answer = api.get("/memories", {"text": wrong})
+        assert (answer.status_code, answer.json()["errors"][0]["field"]) == (422, "text")
+
+
 def test_every_page_of_forty_memories_is_reached_once(api: Api) -> None:
     for number in range(41):
         api.post("/memories", {"id": f"m{number}", "content": "x", "user_id": "ada"})

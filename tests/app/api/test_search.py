@@ -87,3 +87,30 @@ def test_key_of_several_users_must_name_one(make_api: Callable[..., Api]) -> Non
 def test_any_text_is_a_query(api: Api, memory: str, query: str) -> None:
     with nothing_changes():
         assert api.post("/search", {"query": query, "user_id": "ada"}).status_code == 200
+
+
+@pytest.mark.usefixtures("stored")
+def test_the_strategy_can_be_named_and_explained(api: Api) -> None:
+    query = {"q": "meat", "user_id": "ada", "strategy": "keyword", "explain": "true"}
+    answer = api.get("/search", query).json()
+    assert (answer["strategy"], answer["stages"][0]) == ("keyword", "keyword")
+    (hit,) = answer["results"]
+    assert hit["record"]["id"] == "vegan"
+    assert hit["stages"]["keyword"]["rank"] == 1
+    assert hit["stages"]["keyword"]["score"] > 0
+    body = {"query": "no meat", "user_id": "ada", "explain": True}
+    answer = api.post("/search", body).json()
+    assert (answer["strategy"], answer["stages"][-1]) == ("hybrid", "fusion")
+    assert [hit["stages"]["fusion"]["rank"] for hit in answer["results"]] == [
+        hit["rank"] for hit in answer["results"]
+    ]
+
+
+@pytest.mark.usefixtures("stored")
+def test_stages_are_told_only_when_asked_for(api: Api) -> None:
+    plain = api.get("/search", {"q": "meat", "user_id": "ada"}).json()
+    named = api.get("/search", {"q": "meat", "user_id": "ada", "strategy": "hybrid"}).json()
+    assert plain == named
+    assert plain["stages"] == []
+    assert all(hit["stages"] == {} for hit in plain["results"])
+    assert api.get("/search", {"q": "x", "strategy": "magic"}).status_code == 422

@@ -21,7 +21,8 @@ def state() -> str:
 
 
 def found() -> list[str]:
-    return [hit.record.id for hit in search.search(OPERATOR, "window seat", user_id="ada")]
+    answer = search.search(OPERATOR, "window seat", user_id="ada")
+    return [hit.record.id for hit in answer.found]
 
 
 def test_an_invalid_memory_leaves_search_and_list_and_comes_back(

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
+from memoryapp.memory import store
 from memoryapp.services import memories
 from tests.app.pages.conftest import OPERATOR, add_memory, add_thread, text_of
 from tests.app.tables import nothing_changes
@@ -75,6 +76,7 @@ def test_hits_lead_to_their_records(client: Client, several: None) -> None:
         {"q": "x", "k": "101"},
         {"q": "x", "k": "many"},
         {"q": "x", "types": "episode"},
+        {"q": "x", "by": "magic"},
         {"q": "x", "user": "空" * 43},
     ],
 )
@@ -102,3 +104,56 @@ def test_a_person_of_several_users_names_one_of_them(
     assert response.status_code == 422
     assert "Name one of the users" in text_of(response)
     assert hits(client, user="bob") == ["mem-3"]
+
+
+def stages_of(client: Client, **query: Any) -> tuple[list[str], dict[str, dict[str, int]]]:
+    """The stages, and the rank of each hit in each of them."""
+    context = client.get("/search/", {"q": "plane seat", "user": "ada", **query}).context
+    ranks = {
+        hit.record.id: {name: standing.rank for name, standing in hit.standings.items()}
+        for hit in context["found"]
+    }
+    return list(context["stages"]), ranks
+
+
+def test_each_strategy_shows_its_stages_with_rank_and_score(client: Client, several: None) -> None:
+    stages, ranks = stages_of(client, by="vector")
+    assert stages == ["vector"]
+    assert [one["vector"] for one in ranks.values()] == [1, 2, 3]
+    stages, ranks = stages_of(client, by="keyword")
+    assert stages[0] == "keyword"
+    assert set(ranks) == {"mem-1", "m-1"}  # soup has none of the words
+    stages, ranks = stages_of(client, by="hybrid")
+    assert stages[0] == "vector"
+    assert stages[-1] == "fusion"
+    assert [one["fusion"] for one in ranks.values()] == list(range(1, len(ranks) + 1))
+    assert "keyword" not in ranks["mem-2"]
+
+
+def test_stages_can_be_read_without_a_script(client: Client, several: None) -> None:
+    query = {"q": "plane seat", "user": "ada", "by": "hybrid"}
+    response = client.get("/search/", query)
+    page = text_of(response)
+    first = response.context["found"][0]
+    for stage, name in (("vector", "Meaning"), ("keyword", "Words"), ("fusion", "Together")):
+        standing = first.standings[stage]
+        row = (
+            f'<th scope="row">{name}</th><td class="num">{standing.rank}</td>'
+            f'<td class="num">{standing.score:.4f}</td>'
+        )
+        assert row in page
+    assert "not among its candidates" in page
+    assert "by meanings and words in" in page
+
+
+def test_without_a_choice_the_strategy_of_the_settings_is_taken(
+    client: Client, several: None
+) -> None:
+    assert "by meanings and words in" in text_of(client.get("/search/", {"q": "seat"}))
+    assert hits(client, by="") == hits(client, by="hybrid")
+
+
+def test_a_message_without_a_thread_is_shown_without_a_link(client: Client) -> None:
+    store().add(["seat on the plane"], "message", record_ids="lone", roles="user", user_ids="ada")
+    page = text_of(client.get("/search/", {"q": "seat on the plane"}))
+    assert '<span class="txt">seat on the plane</span>' in page
