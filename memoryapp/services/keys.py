@@ -46,7 +46,13 @@ def create(
             agent_id=agent_id or "",
             expires_at=expires_at,
         )
-        detail = {"name": key.name, "role": str(role), "user_ids": key.user_ids}
+        detail = {
+            "name": key.name,
+            "role": str(role),
+            "user_ids": key.user_ids,
+            "agent_id": key.agent_id,
+            "expires_at": None if expires_at is None else expires_at.isoformat(),
+        }
         audit.record(access, "create", "key", key.prefix, reason=reason, detail=detail)
     return key, secret
 

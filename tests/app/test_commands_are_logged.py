@@ -12,7 +12,7 @@ from django.core.management import call_command, get_commands
 from django.db import connection
 
 from memoryapp.memory import client
-from memoryapp.models import AuditEntry
+from memoryapp.models import AuditEntry, Person
 from oracleagentmemory.apis.ttl import TimeToLiveAnchor
 from oracleagentmemory.core import SQLiteMemoryStore
 
@@ -55,8 +55,16 @@ def extend(folder: Path) -> None:
         run("memory_store_extend")
 
 
+def change_password(folder: Path) -> None:
+    Person.objects.create_user("ann", password="the old password 1")
+    with patch("getpass.getpass", return_value="the new password 2"):
+        run("changepassword", "ann")
+    assert Person.objects.get(username="ann").check_password("the new password 2")
+
+
 #: What each command does that must be logged, and what the newest entry then says.
 CHANGES: dict[str, tuple[Callable[[Path], None], str]] = {
+    "changepassword": (change_password, "command:changepassword"),
     "memory_check": (repair, "command:memory_check"),
     "memory_demo": (lambda _: run("memory_demo"), "command:memory_demo"),
     "memory_import": (import_one, "command:memory_import"),

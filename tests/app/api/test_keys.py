@@ -79,6 +79,7 @@ def test_making_and_revoking_a_key_leave_audit_entries_without_the_secret() -> N
     entries = AuditEntry.objects.filter(noun="key", record_id=prefix).order_by("id")
     assert [entry.action for entry in entries] == ["create", "revoke"]
     assert entries[0].actor == "command:memory_key"
+    assert entries[0].detail.keys() >= {"role", "user_ids", "agent_id", "expires_at"}
     assert secret not in repr([entry.detail for entry in entries])
 
 
