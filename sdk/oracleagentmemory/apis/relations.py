@@ -31,7 +31,7 @@ class RecordRelation:
 
     Attributes:
         opposite_relation_type: The label of the same relation seen from the target.
-        timestamp: The caller's time, else ``created_at``.
+        timestamp: The caller's time, ``None`` without one.
         created_at: When the relation was stored, ISO-8601.
     """
 

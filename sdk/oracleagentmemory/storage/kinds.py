@@ -66,6 +66,8 @@ IMAGE = Kind("image", "document", ("image",), text="description", expires=True)
 SUMMARY = Kind(
     "thread_summary", "thread_summary", ("thread_summary",), text=None, order="created_at"
 )
+#: No record, and noted in `x_change` alone.
+RELATION = Kind("memory_link", "memory_link", (), key="relation_id", text=None, order="created_at")
 
 KINDS = (MESSAGE, MEMORY, PROFILE, THREAD, SUMMARY)
 #: What a thread takes with it, children first.

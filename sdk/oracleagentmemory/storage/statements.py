@@ -49,7 +49,7 @@ def bind(name: str, like: ColumnElement[Any], **options: Any) -> sa.BindParamete
     return sa.bindparam(name, type_=like.type, **options)
 
 
-def not_expired(table: sa.Table) -> ColumnElement[bool]:
+def not_expired(table: sa.FromClause) -> ColumnElement[bool]:
     """Return the condition that hides expired rows."""
     expires_at = table.c.expires_at
     return sa.or_(expires_at.is_(None), expires_at > utc_now())

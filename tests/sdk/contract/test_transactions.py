@@ -8,7 +8,7 @@ import pytest
 import sqlalchemy as sa
 
 from oracleagentmemory.core.sqlmemorystore import SQLMemoryStore
-from oracleagentmemory.errors import NotFoundError, NotYetError, StateError
+from oracleagentmemory.errors import NotFoundError, StateError
 from oracleagentmemory.storage.writes import Prepared
 from tests.sdk.contract.snapshots import check_agreement, everything, rows_of
 from tests.sdk.contract.test_adding import make_thread
@@ -172,17 +172,3 @@ def test_the_async_twins_refuse_an_open_transaction(store: SQLMemoryStore) -> No
         asyncio.run(inside())
     assert asyncio.run(store.add_async(["red"], "memory", record_ids="m1")) == ["m1"]
     assert asyncio.run(store.get_async("memory", "m1")) == store.get("memory", "m1")
-
-
-def test_relations_say_that_they_are_not_there_yet(store: SQLMemoryStore) -> None:
-    for call in (
-        lambda: store.add_relations("a", "memory", "b", "memory", "supports"),
-        lambda: store.get_relation(relation_id="r"),
-        lambda: store.list_relations(),
-        lambda: store.update_relations("r", relation_types="supports"),
-        lambda: store.delete_relations("r"),
-    ):
-        with pytest.raises(NotYetError, match="relations"):
-            call()
-        with pytest.raises(NotImplementedError):
-            call()

@@ -19,10 +19,10 @@ __all__ = ["SQLStoreMethods"]
 class SQLStoreMethods(
     Threading,
     Updating,
+    Relating,
     Reading,
     Searching,
     Deleting,
-    Relating,
     Dumping,
     Checking,
     Extending,

@@ -222,11 +222,20 @@ class StoreParts(TwinOwner, abc.ABC):
         parameters = {"owner": owner}
         gone = transaction.execute(self.removals.lock(kind, selector), parameters).all()
         if gone:
+            self._before_removal(transaction, kind, [row.id for row in gone])
             self._drop_chunks(transaction, kind, selector, owner)
             extras = self.removals.extra_rows(kind, selector) if self.has_extras else []
             for statement in (*extras, self.removals.records(kind, selector)):
                 transaction.execute(statement, parameters)
         return list(gone)
+
+    def _before_removal(
+        self, transaction: WriteTransaction, kind: Kind, record_ids: Sequence[str]
+    ) -> None:
+        """Settle what other records are without these, which are locked."""
+
+    def _after_unlinking(self, transaction: WriteTransaction) -> None:
+        """Put right what the database itself does when relations are deleted."""
 
     def _drop_chunks(
         self, transaction: WriteTransaction, kind: Kind, selector: Selector, owner: Any

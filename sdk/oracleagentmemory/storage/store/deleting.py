@@ -25,14 +25,14 @@ from oracleagentmemory.storage.kinds import (
 )
 from oracleagentmemory.storage.rows import row_fingerprint
 from oracleagentmemory.storage.statements import bind
-from oracleagentmemory.storage.store.base import StoreParts
+from oracleagentmemory.storage.store.lifecycle import Lifecycle
 from oracleagentmemory.storage.writes import Prepared, prepared_value
 
 #: Expired records deleted in one transaction.
 PURGE_BATCH = 1000
 
 
-class Deleting(StoreParts):
+class Deleting(Lifecycle):
     """`delete`, `delete_thread` and `purge_expired`."""
 
     def delete(

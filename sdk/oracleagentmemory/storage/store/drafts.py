@@ -21,7 +21,16 @@ from oracleagentmemory.apis.validation import (
     check_text,
 )
 from oracleagentmemory.errors import InvalidInputError, WrongTypeError
-from oracleagentmemory.storage.kinds import MESSAGE, PROFILE, SUMMARY, THREAD, Kind, kind_of
+from oracleagentmemory.storage.kinds import (
+    MEMORY,
+    MESSAGE,
+    PROFILE,
+    SUMMARY,
+    THREAD,
+    Kind,
+    kind_of,
+)
+from oracleagentmemory.storage.lifecycle import marked_by_hand
 from oracleagentmemory.storage.retention import Retention, anchor_time, check_anchor, expiry
 from oracleagentmemory.storage.rows import message_parts, message_text
 from oracleagentmemory.storage.store.retrieval_text import (
@@ -85,10 +94,10 @@ def drafts_of(batch: PendingRecordBatch, retention: Retention) -> list[Draft]:
     count = len(contents)
     ids = _record_ids(batch.record_ids, count)
     roles = _roles(batch.roles, kind, count)
-    scopes = [_spread(getattr(batch, f"{name}s"), count, f"{name}s") for name in _SCOPES]
-    times = [check_timestamp(value) for value in _spread(batch.timestamps, count, "timestamps")]
-    metadata = [check_metadata(value) for value in _spread(batch.metadata, count, "metadata")]
-    statuses = [_status(value) for value in _spread(batch.statuses, count, "statuses")]
+    scopes = [spread(getattr(batch, f"{name}s"), count, f"{name}s") for name in _SCOPES]
+    times = [check_timestamp(value) for value in spread(batch.timestamps, count, "timestamps")]
+    metadata = [check_metadata(value) for value in spread(batch.metadata, count, "metadata")]
+    statuses = [_status(value) for value in spread(batch.statuses, count, "statuses")]
     index_texts = _aligned(batch.index_texts, count, "index_texts")
     embeddings = _aligned(batch.embeddings, count, "embeddings")
     lives = _lives(batch, kind, times, retention)
@@ -97,7 +106,10 @@ def drafts_of(batch: PendingRecordBatch, retention: Retention) -> list[Draft]:
         scope = _scope(kind, [column[at] for column in scopes])
         columns, text = _content(kind, record_type, contents[at], metadata[at])
         columns |= _fixed_columns(kind, record_type, ids[at], scope)
-        columns |= {"metadata": metadata[at], "status": statuses[at].value}
+        stored = metadata[at]
+        if kind is MEMORY and statuses[at] is RecordStatus.INVALID:
+            stored = marked_by_hand(stored, RecordStatus.INVALID)
+        columns |= {"metadata": stored, "status": statuses[at].value}
         if kind.expires:
             columns["timestamp"] = times[at]
         if kind is MESSAGE:
@@ -147,13 +159,13 @@ def _contents(contents: object) -> Sequence[Any]:
     return contents
 
 
-def _spread(value: object, count: int, what: str) -> list[Any]:
+def spread(value: object, count: int, what: str, of: str = "contents") -> list[Any]:
     """Return one value a record: a scalar applies to all, a list has to match."""
     if isinstance(value, _NotSetMarker):
         return [None] * count
     if isinstance(value, list | tuple):
         if len(value) != count:
-            raise InvalidInputError(f"lengths must match: {len(value)} {what} for {count} contents")
+            raise InvalidInputError(f"lengths must match: {len(value)} {what} for {count} {of}")
         return list(value)
     return [value] * count
 
@@ -172,7 +184,7 @@ def _aligned(value: object, count: int, what: str) -> list[Any]:
 def _record_ids(value: object, count: int) -> list[str]:
     if isinstance(value, str) and count != 1:
         raise InvalidInputError(f"one record id was given for {count} contents")
-    ids = _spread(value, count, "record_ids")
+    ids = spread(value, count, "record_ids")
     missing = ids.count(None)
     if missing == count:
         return [get_or_generate_id() for _ in range(count)]
@@ -186,7 +198,7 @@ def _record_ids(value: object, count: int) -> list[str]:
 
 
 def _roles(value: object, kind: Kind, count: int) -> list[str]:
-    roles = _spread(value, count, "roles")
+    roles = spread(value, count, "roles")
     if kind is not MESSAGE:
         if any(role is not None for role in roles):
             raise InvalidInputError("roles belong to messages only")
@@ -231,7 +243,7 @@ def _lives(
 ) -> list[Life]:
     count = len(times)
     if not isinstance(batch._expires_at, _NotSetMarker):
-        ready = _spread(batch._expires_at, count, "expires_at")
+        ready = spread(batch._expires_at, count, "expires_at")
         return [Life(expires_at=one) for one in ready]
     given = batch.ttl_days is not NOT_SET_MARKER or batch.ttl_anchor is not NOT_SET_MARKER
     if not kind.expires:
@@ -242,7 +254,7 @@ def _lives(
         return [_ENDLESS] * count
     days = batch.ttl_days
     if isinstance(days, list | tuple):
-        resolved = [retention.days(one) for one in _spread(days, count, "ttl_days")]
+        resolved = [retention.days(one) for one in spread(days, count, "ttl_days")]
     else:
         resolved = [retention.days(days)] * count
     anchors = [NOT_SET_MARKER if one is None else one for one in _anchors(batch.ttl_anchor, count)]
@@ -255,7 +267,7 @@ def _lives(
 def _anchors(value: object, count: int) -> list[Any]:
     if value is None:
         raise InvalidInputError("ttl_anchor must be a TimeToLiveAnchor, not None")
-    return _spread(value, count, "ttl_anchor")
+    return spread(value, count, "ttl_anchor")
 
 
 def _content(

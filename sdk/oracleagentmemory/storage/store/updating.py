@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -15,7 +15,7 @@ from oracleagentmemory._notset import NOT_SET_MARKER, _NotSetMarker
 from oracleagentmemory.apis.memorystore import PerRecordEmbeddingsInput, RecordContentInput
 from oracleagentmemory.apis.records import MetadataValue, RecordStatus
 from oracleagentmemory.apis.ttl import TimeToLiveAnchor
-from oracleagentmemory.apis.validation import RESERVED_KEY, check_metadata
+from oracleagentmemory.apis.validation import check_metadata
 from oracleagentmemory.errors import InvalidInputError
 from oracleagentmemory.storage.engine import WriteTransaction
 from oracleagentmemory.storage.kinds import (
@@ -27,6 +27,7 @@ from oracleagentmemory.storage.kinds import (
     can_exist,
     kind_of,
 )
+from oracleagentmemory.storage.lifecycle import marked_by_hand
 from oracleagentmemory.storage.retention import (
     anchor_time,
     check_anchor,
@@ -45,6 +46,7 @@ from oracleagentmemory.storage.store.drafts import (
     content_columns,
     keep_reserved,
 )
+from oracleagentmemory.storage.store.lifecycle import Lifecycle
 from oracleagentmemory.storage.store.retrieval_text import (
     RetrievalText,
     explicit_vectors,
@@ -52,9 +54,6 @@ from oracleagentmemory.storage.store.retrieval_text import (
 )
 from oracleagentmemory.storage.textsearch import scope_token
 from oracleagentmemory.storage.writes import Prepared, prepared_value
-
-#: Marks a memory that was made invalid by hand, so that the removal of a link leaves it so.
-BY_HAND = {"invalidated_by": "caller"}
 
 
 @dataclass(slots=True)
@@ -79,7 +78,7 @@ class Changes:
     chunks: ChunkRows | None = None
 
 
-class Updating(Chunking):
+class Updating(Chunking, Lifecycle):
     """`update` and the changes of threads."""
 
     def update(
@@ -241,6 +240,8 @@ class Updating(Chunking):
         changes: Changes,
     ) -> None:
         values = self._new_values(kind, row, changes)
+        if kind is MEMORY and not isinstance(changes.status, _NotSetMarker):
+            values |= self._settled_columns(transaction, row.record_id, values["metadata"])
         changed_status = values.get("status") != getattr(row, "status", None)
         record_id = row._mapping[kind.key]
         user_id = record_id if record_type == "user_profile" else getattr(row, "user_id", None)
@@ -268,7 +269,7 @@ class Updating(Chunking):
         if not isinstance(changes.status, _NotSetMarker):
             values["status"] = changes.status.value
             if kind is MEMORY:
-                values["metadata"] = _mark_by_hand(values["metadata"], changes.status)
+                values["metadata"] = marked_by_hand(values["metadata"], changes.status)
         return values
 
     def _rewrite_chunks(
@@ -370,20 +371,6 @@ def _content_change(
 
 def _in_thread(row: Any, thread_id: Any) -> bool:
     return isinstance(thread_id, _NotSetMarker) or getattr(row, "thread_id", None) == thread_id
-
-
-def _mark_by_hand(metadata: MetadataValue, status: RecordStatus) -> MetadataValue:
-    """Note that a caller made a memory invalid, or take the note away."""
-    stored = (metadata or {}).get(RESERVED_KEY)
-    # A caller may have put anything there: creation does not refuse it, as in the reference.
-    reserved = dict(stored) if isinstance(stored, Mapping) else {}
-    if status is RecordStatus.INVALID:
-        return {**(metadata or {}), RESERVED_KEY: {**reserved, **BY_HAND}}
-    if "invalidated_by" not in reserved:
-        return metadata
-    del reserved["invalidated_by"]
-    rest = {key: value for key, value in (metadata or {}).items() if key != RESERVED_KEY}
-    return ({**rest, RESERVED_KEY: reserved} if reserved else rest) or None
 
 
 def _new_expiry(changes: Changes, timestamp: str | None, created_at: datetime) -> datetime | None:
