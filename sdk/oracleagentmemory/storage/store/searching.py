@@ -151,9 +151,9 @@ class Searching(StoreParts):
         if not requests or request.record_types == frozenset():
             return SearchStages([], {})
         with self.engine.read() as connection:
-            hits = self._ranked(connection, requests, strategy.value)
+            hits, rankings = self._stages(connection, requests, strategy.value)
             found = self._hydrate(connection, hits, request.include_invalid)
-            return SearchStages(found, self._stages(connection, requests, strategy.value))
+            return SearchStages(found, rankings)
 
     def _requests(
         self, request: SearchRequest, query: str | None, query_vector: Any, mode: str
@@ -239,18 +239,27 @@ class Searching(StoreParts):
 
     def _stages(
         self, connection: sa.Connection, requests: Sequence[SearchRequest], mode: str
-    ) -> dict[str, builtins.list[Match]]:
-        """Return the rankings behind a search: of its stages, or of a long query's pieces."""
+    ) -> tuple[builtins.list[Hit], dict[str, builtins.list[Match]]]:
+        """Return what `_ranked` does, and the rankings behind it."""
+        request = requests[0]
         if len(requests) > 1:
             pieces = [self._ranking(connection, one, mode) for one in requests]
-            fused = fuse_pieces(pieces, requests[0].k)
+            fused = fuse_pieces(pieces, request.k)
             named = {f"piece {number}": one for number, one in enumerate(pieces, start=1)}
-            return {name: _scored(one) for name, one in (named | {"fusion": fused}).items()}
-        request = requests[0]
+            stages = {name: _scored(one) for name, one in (named | {"fusion": fused}).items()}
+            return fused, stages
+        if mode == "hybrid":
+            return self._hybrid_stages(connection, request)
         if mode == "vector":
-            return {"vector": _scored(self._vector_hits(connection, request))}
-        if mode == "keyword":
-            return {"keyword": self._keyword_matches(connection, request)}
+            hits = self._vector_hits(connection, request)
+            return hits, {"vector": _scored(hits)}
+        found = self._keyword_matches(connection, request)
+        hits = [Hit(self._keyword_distance(score), *key) for score, *key in found]
+        return hits, {"keyword": found}
+
+    def _hybrid_stages(
+        self, connection: sa.Connection, request: SearchRequest
+    ) -> tuple[builtins.list[Hit], dict[str, builtins.list[Match]]]:
         wide, config = self._pooled(request), self.hybrid_search
         stages: dict[str, builtins.list[Match]] = {}
         vector = self._vector_ranking(connection, wide, lend=False)
@@ -262,8 +271,9 @@ class Searching(StoreParts):
         if config.neighbours:
             keyword = self._keyword_ranking(connection, wide, lend=True)
             stages["keyword_neighbours"] = keyword
-        both = fuse_strategies(vector, keyword, config)
-        return stages | {"fusion": [Match(one.score, *one.key) for one in both]}
+        fused = fuse_strategies(vector, keyword, config)
+        stages["fusion"] = [Match(one.score, *one.key) for one in fused]
+        return [Hit(one.distance, *one.key) for one in fused[: request.k]], stages
 
     def _hydrate(
         self, connection: sa.Connection, hits: Sequence[Hit], include_invalid: bool
