@@ -10,7 +10,7 @@ import pytest
 import sqlalchemy as sa
 
 from oracleagentmemory.core import OracleDBMemoryStore
-from oracleagentmemory.errors import DuplicateIdError
+from oracleagentmemory.errors import DuplicateIdError, InvalidInputError
 from oracleagentmemory.inspection import StoreInspector
 from tests.oracle import stores
 from tests.sdk.search.stores import DIMENSION, ScopedWordEmbedder
@@ -53,10 +53,12 @@ def test_every_change_works_without_the_sdk_only_tables(store: OracleDBMemorySto
 def test_the_inspector_says_what_is_not_recorded(store: OracleDBMemoryStore) -> None:
     store.add(["red car"], "memory", record_ids="m1", user_ids="u1")
     inspector = StoreInspector(store)
-    (row,) = inspector.page("memory", text="car", since=datetime(2000, 1, 1, tzinfo=UTC)).rows
+    (row,) = inspector.page("memory", since=datetime(2000, 1, 1, tzinfo=UTC)).rows
     assert (row.id, row.version, row.updated_at) == ("m1", None, None)
     assert row.effective_at == row.created_at
-    assert inspector.facets("memory", text="car").values["user_id"][0].count == 1
+    with pytest.raises(InvalidInputError, match="indexed for vector search alone"):
+        inspector.page("memory", text="car")
+    assert inspector.facets("memory").values["user_id"][0].count == 1
     assert not inspector.changes().is_recorded
     assert not inspector.changed_outside("memory").is_recorded
     assert [user.id for user in inspector.users().actors] == ["u1"]

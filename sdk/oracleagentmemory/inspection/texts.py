@@ -9,6 +9,7 @@ import sqlalchemy as sa
 from sqlalchemy.sql.elements import ColumnElement
 
 from oracleagentmemory._notset import NOT_SET_MARKER
+from oracleagentmemory.errors import InvalidInputError
 from oracleagentmemory.inspection.selection import Criteria
 from oracleagentmemory.storage.constructs import text_matches
 from oracleagentmemory.storage.textsearch import (
@@ -38,15 +39,21 @@ class Texts:
     """
 
     def __init__(self, store: SQLMemoryStore) -> None:
+        self._store = store
         self._full_text = store.keeps_texts
         self._text = store.extras.text
         self._chunks = store.tables.record_chunks
 
     def worded(self, criteria: Criteria) -> Criteria:
-        """Return the criteria with the query of their text; no words match nothing."""
+        """Return the criteria with the query of their text; no words match nothing.
+
+        Raises:
+            InvalidInputError: If there is a text and the store has no index of texts.
+        """
         if criteria.text is None:
             return criteria
         if not self._full_text:
+            self._require_index()
             query = oracle_query_of_all(criteria.text)
         else:
             words = query_words(criteria.text)
@@ -75,6 +82,13 @@ class Texts:
             return self._chunks, chunk.source_id, [holds_words, of_type]
         joined = self._text.join(self._chunks, chunk.chunk_id == self._text.c.rowid)
         return joined, chunk.source_id, [self._matches(), of_type]
+
+    def _require_index(self) -> None:
+        if self._store.current_config().indexing_mode == "vector":
+            raise InvalidInputError(
+                "text cannot be looked for: this store is indexed for vector search alone; open "
+                "it once with the keyword or hybrid strategy and a policy that may add the index"
+            )
 
     def _matches(self) -> ColumnElement[bool]:
         return sa.literal_column(self._text.name).op("MATCH")(_WORDS)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from oracleagentmemory.core import SearchStrategy
 from oracleagentmemory.core.sqlmemorystore import SQLMemoryStore
 from tests.sdk.contract.backends import BACKENDS, forget
 from tests.sdk.inspection.world import World
@@ -16,7 +17,9 @@ from tests.sdk.inspection.world import World
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[SQLMemoryStore]:
     """An empty store without an embedder."""
     # An Oracle store that is made without a dimension has no vectors at all.
-    store = BACKENDS[request.param](tmp_path, vector_dim=2)
+    # Words are looked for in the text index, which a store for vectors alone lacks there.
+    strategy = SearchStrategy.KEYWORD
+    store = BACKENDS[request.param](tmp_path, vector_dim=2, search_strategy=strategy)
     yield store
     store.close()
     forget(request.param, tmp_path)
