@@ -4,6 +4,8 @@ Oracle's paths are lax: a filter step on a list looks at its elements, and `"1" 
 The matcher knows neither, so every condition asks for the type first, at a relative path inside
 a filter of the whole object (`$?(@."a".type() == "array")`), where nothing is unwrapped.
 Values travel as bound JSON. A path has to be a literal, so keys are escaped in it.
+
+One thing paths cannot say: for `$array_contains`, a list inside the list counts with its elements.
 """
 
 from __future__ import annotations
