@@ -182,7 +182,11 @@ class SQLiteMemoryStore(SQLMemoryStore):
             config = self._stored_config(connection)
         if config.dimension is None:
             return []
-        if request.vector is None and self.embedder is not None:
+        if request.vector is not None:
+            # Made before this connection saw the store, which may have been re-embedded since.
+            embedder_id = None if request.text is None else self.embedder_id
+            config.check_vectors(len(request.vector), embedder_id)
+        elif self.embedder is not None:
             config.check_vectors(self.embedder.embedding_dimension, self.embedder_id)
         return self._vector_search.hits(
             connection,

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import sqlalchemy as sa
@@ -33,6 +33,9 @@ from oracleagentmemory.storage.constructs import (
 from oracleagentmemory.storage.filters import matches_text
 from oracleagentmemory.storage.oracle_waits import TIMED_OUT, bound_waits
 from oracleagentmemory.storage.types import StoreType
+
+if TYPE_CHECKING:
+    from oracleagentmemory.storage.registry import StoreConfig
 
 BUSY_TIMEOUT_S = 20.0
 LENDER_OPTION = "oam_lender"
@@ -72,6 +75,8 @@ class WriteTransaction:
     process: str = field(default_factory=lambda: f"{_HOST}:{os.getpid()}")
     #: Numbers of the sequence taken for this transaction and not yet given to a row (SQLite).
     numbers: Iterator[int] = field(default_factory=lambda: iter(()))
+    #: The store's registry row as the transaction found it, once it was asked for.
+    config: StoreConfig | None = None
 
     def execute(self, statement: sa.Executable, parameters: _Parameters = None) -> Any:
         """Run a statement; a list of parameters runs it once a row."""

@@ -9,7 +9,12 @@ import pytest
 
 from oracleagentmemory.apis import Message, PendingRecordBatch, RecordStatus, TextContent
 from oracleagentmemory.core.sqlmemorystore import SQLMemoryStore
-from oracleagentmemory.errors import DuplicateIdError, NotFoundError, NotYetError
+from oracleagentmemory.errors import (
+    DimensionMismatchError,
+    DuplicateIdError,
+    NotFoundError,
+    NotYetError,
+)
 from tests.sdk.contract.snapshots import check_agreement, everything, rows_of
 from tests.sdk.search.stores import DIMENSION, Clock, ScopedWordEmbedder, WordEmbedder
 
@@ -300,7 +305,6 @@ BAD_ADDS: dict[str, tuple[type[Exception], dict[str, Any]]] = {
         ValueError,
         {"index_texts": [["x"]], "embeddings": [[[1.0] * DIMENSION] * 2]},
     ),
-    "a vector of another dimension": (ValueError, {"embeddings": [[1.0] * (DIMENSION + 1)]}),
     "vectors of two dimensions": (
         ValueError,
         {"contents": ["a", "b"], "embeddings": [[1.0], [1.0, 2.0]]},
@@ -327,6 +331,14 @@ def test_a_bad_argument_is_refused_before_anything_is_read_or_written(
             arguments = {}
         with subtests.test(name), pytest.raises(error):
             store.add(**(arguments | given))
+
+
+def test_a_vector_of_another_dimension_than_the_stores_is_refused_before_a_write(
+    store: SQLMemoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store.engine, "write", _must_not_open)
+    with pytest.raises(DimensionMismatchError):
+        store.add(["a"], "memory", embeddings=[[1.0] * (DIMENSION + 1)])
 
 
 def _must_not_open() -> None:

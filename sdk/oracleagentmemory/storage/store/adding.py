@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from oracleagentmemory._notset import NOT_SET_MARKER, _NotSetMarker
@@ -18,7 +19,9 @@ from oracleagentmemory.apis.validation import check_id
 from oracleagentmemory.errors import InvalidInputError, WrongTypeError
 from oracleagentmemory.storage.engine import WriteTransaction
 from oracleagentmemory.storage.kinds import Kind
+from oracleagentmemory.storage.retention import Retention
 from oracleagentmemory.storage.rows import content_hash, effective_time, fingerprint
+from oracleagentmemory.storage.store.base import one_dimension
 from oracleagentmemory.storage.store.chunks import Chunking, ChunkRows
 from oracleagentmemory.storage.store.drafts import Draft, drafts_of
 from oracleagentmemory.storage.writes import Prepared, prepared_value
@@ -145,11 +148,11 @@ class Adding(Chunking):
         batch_size = _batch_size(store_kwargs)
         if not all(isinstance(batch, PendingRecordBatch) for batch in batches):
             raise InvalidInputError("add_batches takes PendingRecordBatch objects only")
-        retention = self.retention
-        drafts = [one for batch in batches for one in drafts_of(batch, retention)]
+        if not batches:
+            return prepared_value([])
+        drafts = self._by_retention(partial(_drafts, batches))
         if not drafts:
             return prepared_value([])
-        _refuse_repeated_ids(drafts)
         chunks = self._prepare_chunks(drafts)
         slices = [slice(at, at + batch_size) for at in range(0, len(drafts), batch_size)]
 
@@ -272,6 +275,13 @@ def _batch_size(store_kwargs: dict[str, Any]) -> int:
     if isinstance(batch_size, bool) or not isinstance(batch_size, int) or batch_size < 1:
         raise InvalidInputError(f"batch_size must be a positive number, not {batch_size!r:.80}")
     return batch_size
+
+
+def _drafts(batches: Sequence[PendingRecordBatch], rules: Retention) -> list[Draft]:
+    drafts = [one for batch in batches for one in drafts_of(batch, rules)]
+    _refuse_repeated_ids(drafts)
+    one_dimension([one.text.vectors for one in drafts if one.text.vectors is not None])
+    return drafts
 
 
 def _refuse_repeated_ids(drafts: Sequence[Draft]) -> None:

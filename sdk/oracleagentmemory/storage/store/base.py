@@ -93,6 +93,13 @@ class StoreParts(TwinOwner, abc.ABC):
         """The rules for the life of records that are stored with the store."""
         return self.current_config().retention
 
+    def _by_retention(self, resolve: Callable[[Retention], T]) -> T:
+        """Return what the stored rules make of arguments; bad ones are refused before any read."""
+        known = self.config.retention
+        resolved = resolve(known)
+        stored = self.retention
+        return resolved if stored == known else resolve(stored)
+
     def _built(self, shape: Hashable, build: Callable[[], sa.Select[Any]]) -> sa.Select[Any]:
         """Return the one statement of a shape, built at its first use."""
         if shape not in self._shapes:
@@ -111,7 +118,7 @@ class StoreParts(TwinOwner, abc.ABC):
             RetryableError: While the store is being re-embedded.
         """
         with self.engine.write() as transaction:
-            config = self._stored_config(transaction.connection)
+            transaction.config = config = self._stored_config(transaction.connection)
             if not prepared.maintains:
                 config.refuse_writes()
             return prepared.apply(transaction)
@@ -308,22 +315,30 @@ class StoreParts(TwinOwner, abc.ABC):
         """Embed texts outside any write transaction; shape (N, D)."""
         assert self.embedder is not None  # noqa: S101 - callers ask first
         self.engine.refuse_in_transaction("embedding a text")
-        config = self.current_config()
-        config.check_embedder(self.embedder_id)
+        self._agree(lambda config: config.check_embedder(self.embedder_id))
         vectors = np.asarray(self.embedder.embed(texts, is_query=is_query), dtype=np.float32)
         if vectors.ndim != 2 or vectors.shape[0] != len(texts):
             raise StateError(
                 f"the embedder answered with shape {vectors.shape} for {len(texts)} texts"
             )
-        config.check_vectors(vectors.shape[1], self.embedder_id)
+        self._agree(lambda config: config.check_vectors(vectors.shape[1], self.embedder_id))
         return vectors
 
     def _check_explicit(self, vectors: list[NDArray[np.float32]]) -> None:
-        dimensions = sorted({array.shape[1] for array in vectors})
-        if len(dimensions) > 1:
-            raise InvalidInputError(f"embeddings of one call differ in dimension: {dimensions}")
-        if dimensions:
-            self.current_config().check_vectors(dimensions[0], None)
+        dimension = one_dimension(vectors)
+        if dimension is not None:
+            self._agree(lambda config: config.check_vectors(dimension, None))
+
+    def _agree(self, check: Callable[[StoreConfig], None]) -> None:
+        """Raise what a check of the registry row raises, if the row as it is now does not pass.
+
+        One that was read before and passes is enough: writes and searches see whether all vectors
+        of the store were made anew since then.
+        """
+        try:
+            check(self.config)
+        except InvalidInputError:
+            check(self.current_config())
 
     @property
     def embedder_id(self) -> str | None:
@@ -358,7 +373,7 @@ class StoreParts(TwinOwner, abc.ABC):
         Raises:
             RetryableError: If all vectors of the store were made anew since then.
         """
-        config = self._stored_config(transaction.connection)
+        config = transaction.config or self._stored_config(transaction.connection)
         dimension = vectors.shape[1]
         if config.dimension is None:
             config = self.registry.read(transaction.connection, locked=True) or config
@@ -392,3 +407,15 @@ def searched_text(kind: Kind, columns: Mapping[str, Any]) -> str:
     if kind.name == "message":
         return message_text(columns["content"] or ())
     return str(columns.get(kind.text) or "") if kind.text else ""
+
+
+def one_dimension(vectors: Sequence[NDArray[np.float32]]) -> int | None:
+    """Return the dimension that all vectors have, None when there are none.
+
+    Raises:
+        InvalidInputError: If they have several.
+    """
+    dimensions = sorted({array.shape[1] for array in vectors})
+    if len(dimensions) > 1:
+        raise InvalidInputError(f"embeddings of one call differ in dimension: {dimensions}")
+    return dimensions[0] if dimensions else None
