@@ -199,7 +199,7 @@ class Updating(Chunking, Lifecycle):
     def _days(self, ttl_days: Any, ttl_anchor: Any) -> Any:
         if not refreshes_expiry(ttl_days, ttl_anchor):
             return NOT_SET_MARKER
-        return self.retention.days(ttl_days)
+        return self._by_retention(lambda rules: rules.days(ttl_days))
 
     def _plan_retrieval(
         self, kind: Kind, changes: Changes, content: Any, index_text: Any, embedding: Any
