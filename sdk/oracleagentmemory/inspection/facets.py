@@ -16,7 +16,6 @@ from oracleagentmemory.inspection.selection import Criteria
 from oracleagentmemory.inspection.sources import WORDS, Source
 from oracleagentmemory.storage.filters import Filter
 
-_COLUMNS = ("memory_type", "status", "user_id", "agent_id")
 _SHAPES = 512
 
 
@@ -29,7 +28,7 @@ class FacetCounts:
 
     def __init__(self, source: Source, pages: Pages) -> None:
         self._source, self._pages = source, pages
-        self._columns = [source.table.c[name] for name in _COLUMNS if name in source.table.c]
+        self._columns = source.faceted
         self.none = Facets(values={column.name: [] for column in self._columns}, capped=False)
         self._cached = functools.lru_cache(_SHAPES)(self._of_words)
 
@@ -56,14 +55,16 @@ class FacetCounts:
         if criteria.shape() & WORDS:
             build = self._cached if criteria.metadata is None else self._of_words
             return build(criteria.shape(), criteria.metadata), criteria.binds() | limit
-        statements, table = self._pages.statements, self._source.table
-        keys = statements.keys(criteria, "newest").subquery("page_key")
-        rows = keys.join(table, table.c.record_id == keys.c.record_id)
-        return _grouped(rows, self._columns), statements.binds(criteria) | limit
+        statements = self._pages.statements
+        return self._grouped(statements.values(criteria)), statements.binds(criteria) | limit
 
     def _of_words(self, shape: frozenset[str], metadata: Filter | None) -> sa.Select[Any]:
-        few = self._source.few(shape, metadata, *self._columns).subquery("few")
-        return _grouped(few, [few.c[column.name] for column in self._columns])
+        return self._grouped(self._source.few(shape, metadata, *self._columns))
+
+    def _grouped(self, rows: sa.Select[Any]) -> sa.Select[Any]:
+        few = rows.subquery("few")
+        columns = [few.c[column.name] for column in self._columns]
+        return sa.select(*columns, sa.func.count()).group_by(*columns)
 
     def _kept(self, criteria: Criteria, facet: str) -> Mapping[str, frozenset[str]]:
         """What the other facets' filters ask for of a group."""
@@ -74,10 +75,6 @@ class FacetCounts:
             if value is not None and name != facet
         }
         return wanted
-
-
-def _grouped(rows: sa.FromClause, columns: list[Any]) -> sa.Select[Any]:
-    return sa.select(*columns, sa.func.count()).select_from(rows).group_by(*columns)
 
 
 def _top(

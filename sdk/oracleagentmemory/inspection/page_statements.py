@@ -44,6 +44,10 @@ class PageStatements:
         """Select their order columns and ids alone."""
         return self._statement("keys", criteria, direction)
 
+    def values(self, criteria: Criteria) -> sa.Select[Any]:
+        """Select what facets count of the newest rows."""
+        return self._statement("values", criteria, "newest")
+
     def binds(self, criteria: Criteria) -> dict[str, Any]:
         """The values that both statements need beside cursor and limit."""
         values = criteria.binds()
@@ -65,12 +69,13 @@ class PageStatements:
         direction: Direction,
         metadata: Filter | None = None,
     ) -> sa.Select[Any]:
+        more = self.source.faceted if what == "values" else []
         keys = (
-            self._merged_keys(shape, walks, direction, metadata)
+            self._merged_keys(shape, walks, direction, metadata, more)
             if walks
-            else self._walk(shape, direction, metadata)
+            else self._walk(shape, direction, metadata, more)
         )
-        return keys if what == "keys" else self._with_rows(keys.subquery("page_key"), direction)
+        return self._with_rows(keys.subquery("page_key"), direction) if what == "rows" else keys
 
     def _with_rows(self, keys: sa.Subquery, direction: Direction) -> sa.Select[Any]:
         source, state = self.source, self.source.state.c
@@ -84,11 +89,16 @@ class PageStatements:
         )
 
     def _merged_keys(
-        self, shape: frozenset[str], walks: int, direction: Direction, metadata: Filter | None
+        self,
+        shape: frozenset[str],
+        walks: int,
+        direction: Direction,
+        metadata: Filter | None,
+        more: list[sa.Column[Any]],
     ) -> sa.Select[Any]:
         user_id = self.source.table.c.user_id
         each = [
-            self._walk(shape - {"user_ids"}, direction, metadata).where(
+            self._walk(shape - {"user_ids"}, direction, metadata, more).where(
                 user_id == bind(f"user_id_{number}", user_id)
             )
             for number in range(walks)
@@ -100,11 +110,16 @@ class PageStatements:
         return sa.select(*merged.c).order_by(*order).limit(_LIMIT)
 
     def _walk(
-        self, shape: frozenset[str], direction: Direction, metadata: Filter | None
+        self,
+        shape: frozenset[str],
+        direction: Direction,
+        metadata: Filter | None,
+        more: list[sa.Column[Any]],
     ) -> sa.Select[Any]:
         source = self.source
         by_user = "user_id" in shape and not shape & _NARROW
-        columns = {column.name: column for column in (*source.order, source.table.c.record_id)}
+        key = (*source.order, source.table.c.record_id)
+        columns = {column.name: column for column in (*key, *more)}
         return (
             sa.select(*columns.values())
             .select_from(source.rows_for(shape))

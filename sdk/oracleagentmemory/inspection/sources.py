@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 Condition = ColumnElement[bool]
 #: Parts of a shape that ask for words.
 WORDS = frozenset({"words", "each_words"})
+_FACETED = ("memory_type", "status", "user_id", "agent_id")
 _SEARCHED = {kind.name: kind.types for kind in (MEMORY, MESSAGE)}
 
 
@@ -30,6 +31,7 @@ class Source:
     Attributes:
         order: The columns that order rows by age; unique together.
         effective_at: Effective time; for rows that another SDK wrote, the time of creation.
+        faceted: The columns whose values facets count.
     """
 
     def __init__(self, kind: str, store: SQLMemoryStore, texts: Texts) -> None:
@@ -38,6 +40,7 @@ class Source:
         self.state: sa.FromClause = store.extras.record_state
         if not store.has_extras:
             self.state = _nothing_like(store.extras.record_state)
+        self.faceted = [self.table.c[name] for name in _FACETED if name in self.table.c]
         self._texts = texts
         c = self.table.c
         self.order = (c.created_at, c.record_id) if kind == "thread" else (c.order_seq,)
