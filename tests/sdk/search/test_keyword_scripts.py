@@ -69,6 +69,16 @@ def test_queries_name_words_and_nothing_else() -> None:
     assert oracle_query("?!") == ""
 
 
+def test_no_query_is_an_error(words: SQLiteMemoryStore) -> None:
+    words.add(["x"], "memory", record_ids="x", user_ids="ann")
+    chance = random.Random(1)
+    spans = ((0x20, 0x7F), (0x20, 0xD7FF), (0xE000, 0x10FFFF))
+    for _ in range(500):
+        letters = [chr(chance.randrange(*chance.choice(spans))) for _ in range(8)]
+        found = words.search("".join(letters) + " x", 5, **ANN)
+        assert [record.id for record, _ in found] == ["x"]
+
+
 def test_the_best_of_all_rows_are_found_by_their_bm25(words: SQLiteMemoryStore) -> None:
     chance = random.Random(7)
     rows: dict[str, tuple[str, list[list[str]]]] = {}
