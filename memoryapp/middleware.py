@@ -19,6 +19,7 @@ from oracleagentmemory.errors import (
     AgentMemoryError,
     ConflictError,
     InvalidInputError,
+    ModelError,
     NotFoundError,
     RetryableError,
     StoreUnavailableError,
@@ -32,6 +33,7 @@ STATUS_BY_ERROR: Final[tuple[tuple[type[AgentMemoryError], int], ...]] = (
     (AccessDeniedError, 403),
     (ConflictError, 409),
     (InvalidInputError, 422),
+    (ModelError, 502),
     (RetryableError, 503),
     (StoreUnavailableError, 503),
 )

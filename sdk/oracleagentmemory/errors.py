@@ -16,6 +16,7 @@ Each error is an :class:`AgentMemoryError` and also the built-in that the docume
     |- StateError (RuntimeError)          not allowed in the present state
     |- RetryableError (RuntimeError)      may succeed when repeated
     |- StoreUnavailableError (RuntimeError)
+    |- ModelError (RuntimeError)          a model refused a request, or answered with nonsense
     `- NotYetError (NotImplementedError)  a documented capability that this version lacks
 """
 
@@ -32,6 +33,7 @@ __all__ = [
     "EmbedderMismatchError",
     "InvalidInputError",
     "MissingFieldError",
+    "ModelError",
     "NotFoundError",
     "NotYetError",
     "RetryableError",
@@ -121,15 +123,29 @@ class StateError(AgentMemoryError, RuntimeError):
 
 
 class RetryableError(AgentMemoryError, RuntimeError):
-    """The same call may succeed when it is made again."""
+    """The same call may succeed when it is made again.
+
+    Attributes:
+        retry_after: Seconds to wait before that, if the other side named them.
+    """
 
     code: ClassVar[str] = "retryable"
+
+    def __init__(self, *args: object, retry_after: float | None = None) -> None:
+        super().__init__(*args)
+        self.retry_after = retry_after
 
 
 class StoreUnavailableError(AgentMemoryError, RuntimeError):
     """The store's database cannot be reached or read."""
 
     code: ClassVar[str] = "store_unavailable"
+
+
+class ModelError(AgentMemoryError, RuntimeError):
+    """A language or embedding model refused a request; the same one would be refused again."""
+
+    code: ClassVar[str] = "model_failed"
 
 
 class NotYetError(AgentMemoryError, NotImplementedError):

@@ -26,6 +26,7 @@ BUILT_INS = {
     errors.StateError: RuntimeError,
     errors.RetryableError: RuntimeError,
     errors.StoreUnavailableError: RuntimeError,
+    errors.ModelError: RuntimeError,
     errors.NotYetError: NotImplementedError,
 }
 

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from oracleagentmemory.apis.llms.llm import ILlm, LlmResponse
+from oracleagentmemory.apis.llms.llm import ILlm, LlmResponse, LlmUsage
 
-__all__ = ["ILlm", "LlmResponse"]
+__all__ = ["ILlm", "LlmResponse", "LlmUsage"]

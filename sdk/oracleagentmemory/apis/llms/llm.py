@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias, TypedDict
 
 from oracleagentmemory._threaded import TwinOwner, threaded
@@ -23,10 +23,27 @@ Prompt: TypeAlias = str | Sequence[PromptMessage] | ChatMessageTypedDictT
 
 
 @dataclass(frozen=True)
+class LlmUsage:
+    """Tokens that a request used, as the provider counts them."""
+
+    input_tokens: int
+    output_tokens: int
+
+
+@dataclass(frozen=True)
 class LlmResponse:
-    """What a model answered."""
+    """What a model answered; equality is that of the text.
+
+    Attributes:
+        text: The answer.
+        usage: Tokens used, if the model tells them.
+        finish_reason: Why the answer ended, if the model tells: ``"stop"``, or ``"length"`` when
+            it was cut by ``max_tokens``.
+    """
 
     text: str
+    usage: LlmUsage | None = field(default=None, compare=False)
+    finish_reason: str | None = field(default=None, compare=False)
 
 
 class ILlm(TwinOwner, abc.ABC):
