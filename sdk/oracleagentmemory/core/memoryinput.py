@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from oracleagentmemory._notset import NOT_SET_MARKER, Maybe, _NotSetMarker, given
 from oracleagentmemory._warn import warn_caller
 from oracleagentmemory.apis.records import MEMORY_TYPES, MemoryRecord
 from oracleagentmemory.apis.relations import OPPOSITE_TYPES
 from oracleagentmemory.apis.validation import check_id, check_text
-from oracleagentmemory.errors import (
-    InvalidInputError,
-    NotFoundError,
-    NotYetError,
-    WrongTypeError,
-)
+from oracleagentmemory.errors import InvalidInputError, NotFoundError, WrongTypeError
+from oracleagentmemory.storage.writes import Prepared, in_order
+
+if TYPE_CHECKING:
+    from oracleagentmemory.core.oraclememorystore import OracleMemoryStore
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,26 +28,49 @@ class LinkArguments:
     link_timestamp: Maybe[str | None]
     link_metadata: Maybe[dict[str, Any] | None]
 
-    def refuse(self, find_target: Callable[[str], MemoryRecord | None]) -> None:
-        """Check the arguments; raise when they ask for a link.
+    def target(self, find: Callable[[str], MemoryRecord | None]) -> MemoryRecord | None:
+        """Check the arguments and return the memory to link to, ``None`` when there is no link.
 
         Raises:
             InvalidInputError: If they are incomplete or the type is unknown.
-            NotFoundError: If ``find_target`` does not find the memory.
-            NotYetError: If they are sound: this version makes no links.
+            NotFoundError: If ``find`` does not find the memory.
         """
         both = (self.memory_id_to_link, self.link_type)
         details = (self.link_id, self.link_timestamp, self.link_metadata)
         if all(isinstance(value, _NotSetMarker) for value in (*both, *details)):
-            return
+            return None
         if any(isinstance(value, _NotSetMarker) for value in both):
             raise InvalidInputError("a link needs both memory_id_to_link and link_type")
         if self.link_type not in OPPOSITE_TYPES:
             raise InvalidInputError(f"link_type must be one of {', '.join(OPPOSITE_TYPES)}")
-        target = check_id(self.memory_id_to_link, "memory_id_to_link")
-        if find_target(target) is None:
-            raise NotFoundError(f"there is no memory {target!r} to link to")
-        raise NotYetError("links between memories are not supported by this version")
+        target_id = check_id(self.memory_id_to_link, "memory_id_to_link")
+        target = find(target_id)
+        if target is None:
+            raise NotFoundError(f"there is no memory {target_id!r} to link to")
+        return target
+
+    def linked(
+        self,
+        store: OracleMemoryStore,
+        added: Prepared[str],
+        ends: tuple[str, str],
+        target: MemoryRecord,
+    ) -> Prepared[str]:
+        """Return the addition of a memory together with its link to ``target``.
+
+        Args:
+            ends: Id and type of the new memory.
+        """
+        related = store.prepare_add_relations(
+            *ends,
+            target.id,
+            target.record_type,
+            self.link_type,
+            relation_ids=self.link_id,
+            timestamps=self.link_timestamp,
+            metadata=self.link_metadata,
+        )
+        return in_order([added, related]).map(lambda results: str(results[0]))
 
 
 def check_memory_type(memory_type: Maybe[str]) -> str:

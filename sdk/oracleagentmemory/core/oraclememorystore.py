@@ -100,6 +100,36 @@ class OracleMemoryStore(IMemoryStore):
         """Prepare `delete`, if wanted only for a record of one thread or an unexpired one."""
 
     @abc.abstractmethod
+    def prepare_add_relations(
+        self,
+        source_record_ids: Any,
+        source_record_types: Any,
+        target_record_ids: Any,
+        target_record_types: Any,
+        relation_types: Any,
+        opposite_relation_types: Any = NOT_SET_MARKER,
+        relation_ids: Any = NOT_SET_MARKER,
+        timestamps: Any = NOT_SET_MARKER,
+        metadata: Any = NOT_SET_MARKER,
+    ) -> Prepared[builtins.list[str]]:
+        """Prepare `add_relations`."""
+
+    @abc.abstractmethod
+    def prepare_update_relations(
+        self,
+        relation_ids: Any,
+        relation_types: Any = NOT_SET_MARKER,
+        opposite_relation_types: Any = NOT_SET_MARKER,
+        timestamps: Any = NOT_SET_MARKER,
+        metadata: Any = NOT_SET_MARKER,
+    ) -> Prepared[builtins.list[str]]:
+        """Prepare `update_relations`."""
+
+    @abc.abstractmethod
+    def prepare_delete_relations(self, relation_ids: Any) -> Prepared[int]:
+        """Prepare `delete_relations`."""
+
+    @abc.abstractmethod
     def prepare_delete_thread(
         self, thread_id: str, *, if_fingerprint: str | None = None
     ) -> Prepared[int]:

@@ -20,10 +20,8 @@ from oracleagentmemory.core import (
     TopKMemorySearchConfig,
 )
 from oracleagentmemory.core.client.images import ClientImages
-from oracleagentmemory.core.client.relations import ClientRelations
 from oracleagentmemory.core.threadparts.images import ThreadImages
-from oracleagentmemory.core.threadparts.relations import ThreadRelations
-from oracleagentmemory.errors import NotYetError, StateError
+from oracleagentmemory.errors import StateError
 from tests.sdk.client.conftest import EXTRACTION_OFF, SilentLlm, WordEmbedder
 
 OFF: dict[str, Any] = {"memory_extraction_config": EXTRACTION_OFF}
@@ -143,9 +141,9 @@ def test_options_of_oracle_are_refused_with_a_file(tmp_path: Path, name: str) ->
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_model_name_as_embedder_is_refused_until_it_is_supported(tmp_path: Path) -> None:
-    with pytest.raises(NotYetError, match="LocalEmbedder"):
-        OracleAgentMemory(connection=tmp_path / "x.sqlite3", embedder="openai/x")
+def test_what_does_not_embed_is_refused_as_embedder(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="LiteLLM model"):
+        OracleAgentMemory(connection=tmp_path / "x.sqlite3", embedder="")
     with pytest.raises(TypeError, match="IEmbedder"):
         OracleAgentMemory(connection=tmp_path / "x.sqlite3", embedder=5)  # type: ignore[arg-type]
     assert list(tmp_path.iterdir()) == []
@@ -276,20 +274,17 @@ ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "add_image": (b"x",),
     "update_image": ("i",),
     "delete_image": ("i",),
-    "link_records": ("a", "memory", "b", "memory", "supports"),
-    "update_record_link": ("r",),
 }
 
 
 @pytest.mark.parametrize("through", ["client", "thread"])
-def test_images_and_relations_say_that_they_are_not_there_yet(
+def test_images_say_that_they_are_not_there_yet(
     client: OracleAgentMemory, thread: OracleThread, rows: Callable[[], list[str]], through: str
 ) -> None:
     owner: Any = client if through == "client" else thread
-    kinds = (ClientImages, ClientRelations) if owner is client else (ThreadImages, ThreadRelations)
     before = rows()
-    names = [name for kind in kinds for name in calls_of(kind)]
-    assert len(names) == 7
+    names = calls_of(ClientImages if owner is client else ThreadImages)
+    assert len(names) == 4
     for name in names:
         with pytest.raises(NotImplementedError, match="not supported by this version"):
             getattr(owner, name)(*ARGUMENTS.get(name, ()))

@@ -9,7 +9,6 @@ import pytest
 
 from oracleagentmemory.apis import RecordStatus, TimeToLiveAnchor
 from oracleagentmemory.core import OracleAgentMemory, OracleThread, SQLiteMemoryStore
-from oracleagentmemory.errors import NotYetError
 
 MORNING = "2024-05-01T10:00:00+00:00"
 
@@ -130,18 +129,20 @@ def test_a_taken_id_is_refused(client: OracleAgentMemory) -> None:
     assert [memory.content for memory in client.list_memories()] == ["x"]
 
 
-def test_r043_links_are_refused_and_a_thread_looks_only_at_its_own(
-    client: OracleAgentMemory, thread: OracleThread
+def test_r043_the_client_links_across_scopes_and_a_thread_its_own_memories(
+    client: OracleAgentMemory, thread: OracleThread, rows: Callable[[], list[str]]
 ) -> None:
-    other = client.create_thread(thread_id="t2", user_id="u1", agent_id="a1")
-    thread.add_memory("target", memory_id="target")
+    thread.add_memory("pizza", memory_id="target")
+    other = client.create_thread(thread_id="t-other", user_id="u1", agent_id="a1")
     link: dict[str, Any] = {"memory_id_to_link": "target", "link_type": "supports"}
+    before = rows()
     with pytest.raises(KeyError):
         other.add_memory("x", **link)
-    for owner in (client, thread):
-        with pytest.raises(NotYetError):
-            owner.add_memory("x", **link)
-    assert ids(client.list_memories()) == ["target"]
+    assert rows() == before
+    client.add_memory("x", memory_id="far", user_id="u9", **link)
+    thread.add_memory("x", memory_id="near", **link)
+    linked = client._store.list_relations(target_record_id="target", limit=None)
+    assert {one.source_record_id for one in linked} == {"far", "near"}
 
 
 def test_the_old_name_of_timestamp_works_with_a_warning(

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from oracleagentmemory._notset import NOT_SET_MARKER, Maybe
+from oracleagentmemory._notset import NOT_SET_MARKER, Maybe, given
 from oracleagentmemory._threaded import threaded
+from oracleagentmemory.apis.message import get_or_generate_id
 from oracleagentmemory.apis.records import (
     MemoryRecord,
     MemoryRecordType,
@@ -57,29 +58,33 @@ class ClientMemories(ClientPart):
         link_metadata: Maybe[MetadataValue] = NOT_SET_MARKER,
         **store_kwargs: Any,
     ) -> Prepared[str]:
-        """Store a memory; return its id. Omitted scope ids leave it without that owner.
+        """Store a memory, with its link if one is asked for; return its id.
 
-        The arguments and errors are those of ``IAgentMemory.add_memory``. This version makes no
-        links: ``autonomous_linking`` has no effect, an explicit link raises
-        ``NotImplementedError``.
+        Omitted scope ids are those of the memory to link to; without a link they leave the memory
+        without that owner. The arguments and errors are those of ``IAgentMemory.add_memory``. This
+        version finds no links itself: ``autonomous_linking`` has no effect.
         """
         kind = check_memory_type(memory_type)
         check_ids(memory_id=memory_id, thread_id=thread_id, user_id=user_id, agent_id=agent_id)
-        LinkArguments(
+        link = LinkArguments(
             memory_id_to_link=memory_id_to_link,
             link_type=link_type,
             link_id=link_id,
             link_timestamp=link_timestamp,
             link_metadata=link_metadata,
-        ).refuse(self._store.get_memory)
+        )
+        target = link.target(self._store.get_memory)
+        scope = only_given(thread_ids=thread_id, user_ids=user_id, agent_ids=agent_id)
+        if target is not None:
+            memory_id = get_or_generate_id() if memory_id is NOT_SET_MARKER else memory_id
+            inherited = {"thread_ids": target.thread_id, "user_ids": target.user_id}
+            scope = {**inherited, "agent_ids": target.agent_id, **scope}
         prepared = self._store.prepare_add(
             [check_memory_content(content)],
             kind,
+            **scope,
             **only_given(
                 record_ids=memory_id,
-                thread_ids=thread_id,
-                user_ids=user_id,
-                agent_ids=agent_id,
                 metadata=metadata,
                 ttl_days=ttl_days,
                 ttl_anchor=ttl_anchor,
@@ -87,7 +92,10 @@ class ClientMemories(ClientPart):
             ),
             **store_options(timestamp, store_kwargs),
         )
-        return prepared.map(lambda ids: ids[0])
+        added = prepared.map(lambda ids: ids[0])
+        if target is None:
+            return added
+        return link.linked(self._store, added, (given(memory_id, ""), kind), target)
 
     def prepare_update_memory(
         self,

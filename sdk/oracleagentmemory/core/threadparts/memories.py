@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from oracleagentmemory._notset import NOT_SET_MARKER, Maybe, given
+from oracleagentmemory.apis.message import get_or_generate_id
 from oracleagentmemory.apis.records import (
     MemoryRecord,
     MemoryRecordType,
@@ -56,27 +57,30 @@ class ThreadMemories(ThreadPart):
         link_metadata: Maybe[MetadataValue] = NOT_SET_MARKER,
         **store_kwargs: Any,
     ) -> Prepared[str]:
-        """Store a memory; return its id. Omitted scope ids are the thread's.
+        """Store a memory, with its link if one is asked for; return its id.
 
-        The arguments and errors are those of ``IAgentMemory.add_memory``. This version makes no
-        links: ``autonomous_linking`` has no effect, an explicit link raises
-        ``NotImplementedError``.
+        Omitted scope ids are those of the memory to link to, without a link the thread's. The
+        arguments and errors are those of ``IAgentMemory.add_memory``. This version finds no links
+        itself: ``autonomous_linking`` has no effect.
         """
         kind = check_memory_type(memory_type)
         check_ids(memory_id=memory_id, thread_id=thread_id, user_id=user_id, agent_id=agent_id)
-        LinkArguments(
+        link = LinkArguments(
             memory_id_to_link=memory_id_to_link,
             link_type=link_type,
             link_id=link_id,
             link_timestamp=link_timestamp,
             link_metadata=link_metadata,
-        ).refuse(self._own_memory)
+        )
+        target = link.target(self._own_memory)
+        if target is not None:
+            memory_id = get_or_generate_id() if memory_id is NOT_SET_MARKER else memory_id
         prepared = self._store.prepare_add(
             [check_memory_content(content)],
             kind,
             thread_ids=given(thread_id, self._thread_id),
-            user_ids=given(user_id, self._user_id),
-            agent_ids=given(agent_id, self._agent_id),
+            user_ids=given(user_id, self._user_id if target is None else target.user_id),
+            agent_ids=given(agent_id, self._agent_id if target is None else target.agent_id),
             **only_given(
                 record_ids=memory_id,
                 metadata=metadata,
@@ -86,7 +90,10 @@ class ThreadMemories(ThreadPart):
             ),
             **store_options(timestamp, store_kwargs),
         )
-        return self._with_thread(prepared.map(lambda ids: ids[0]))
+        added = prepared.map(lambda ids: ids[0])
+        if target is not None:
+            added = link.linked(self._store, added, (given(memory_id, ""), kind), target)
+        return self._with_thread(added)
 
     def prepare_update_memory(
         self,
