@@ -7,6 +7,7 @@ turns them into Django's settings; ``docs/settings.md`` and ``.env.example`` des
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -71,7 +72,7 @@ class Environment(BaseSettings):
     memory_var_dir: Path = BASE_DIR / "var"
     #: What turns text into vectors: ``local`` (English, offline, 256 dimensions), or
     #: ``module:factory``, a function of yours without arguments that returns an ``IEmbedder``.
-    memory_embedder: str = Field(default="local", pattern=r"^(local|\w+(\.\w+)*:\w+)$")
+    memory_embedder: str = "local"
     #: What searches compare: meanings (``vector``), words (``keyword``) or both (``hybrid``).
     memory_search_strategy: Literal["vector", "keyword", "hybrid"] = "hybrid"
     #: Bytes of vectors that web processes and worker keep in memory, all together.
@@ -101,6 +102,13 @@ class Environment(BaseSettings):
     def _known_zone(cls, value: str) -> str:
         if value not in available_timezones():
             raise ValueError("not a zone of the IANA time zone database")
+        return value
+
+    @field_validator("memory_embedder", mode="after")
+    @classmethod
+    def _names_an_embedder(cls, value: str) -> str:
+        if not re.fullmatch(r"local|\w+(\.\w+)*:\w+", value):
+            raise ValueError("must be local, or module:factory as in my_models:make_embedder")
         return value
 
     @field_validator("memory_var_dir", mode="after")

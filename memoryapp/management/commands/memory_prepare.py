@@ -12,7 +12,7 @@ from django.db import DatabaseError
 from memoryapp.access import Access
 from memoryapp.memory import open_store
 from memoryapp.services import people, stores, threads
-from oracleagentmemory.errors import AgentMemoryError
+from oracleagentmemory.errors import AgentMemoryError, InvalidInputError
 
 
 class Command(BaseCommand):
@@ -31,6 +31,8 @@ class Command(BaseCommand):
                 self.stderr.write(f"Nothing can be searched by meaning: {problem}")
             if people.find_admin() is None:
                 self._begin(access)
+        except InvalidInputError as error:  # of a setting, which it names
+            raise CommandError(str(error)) from error
         except (DatabaseError, AgentMemoryError) as error:
             raise CommandError(f"cannot use the database: {error}") from error
 
