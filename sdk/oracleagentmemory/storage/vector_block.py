@@ -23,8 +23,9 @@ T = TypeVar("T", bound=Hashable)
 
 #: The expiry, in microseconds since 1970, of what does not expire.
 NEVER = np.iinfo(np.int64).max
-#: Python's own memory for a row: its id, its place in the lists and the tokens' wrapper.
-_ROW_OVERHEAD_BYTES = 320
+#: Memory for a row beside its arrays: its id, its place in the lists, the tokens' wrapper, and its
+#: numbers in `turns`.
+_ROW_OVERHEAD_BYTES = 360
 
 
 class ChunkRow(NamedTuple):
