@@ -245,11 +245,10 @@ def test_another_process_sees_the_store_that_was_made_anew(path: Path) -> None:
 
 
 def as_layout_1(path: Path) -> None:
-    """Turn a store into what the first release made."""
-    fill(path)
-    sql(path, "DROP TABLE x_new_vector",
-        "UPDATE agent_memory_stores SET store_config = "
-        "json_remove(store_config, '$.attributes')")  # fmt: skip
+    """Make a store as the first release made it."""
+    with closing(sqlite3.connect(path)) as raw:
+        raw.execute("PRAGMA journal_mode = WAL")
+        raw.executescript(Path(__file__).with_name("layout_1.sql").read_text())
 
 
 def test_an_older_layout_is_named_and_then_upgraded(path: Path) -> None:
@@ -262,7 +261,11 @@ def test_an_older_layout_is_named_and_then_upgraded(path: Path) -> None:
     with opened(path) as store:
         assert store.repairs == ("upgraded to layout 2: a table for the vectors of a re-embedding",)
         assert store.current_config().extras_version == 2
-        assert store.get_memory("f") is not None
+        found = store.search(None, 1, query_vector=[0, 1, 0, 0], user_id="ann",
+                             exact_user_match=True)  # fmt: skip
+        assert found[0][0].metadata == {"k": [1, "é"]}
+        check_agreement(store)
+        store.add(["new"], "memory", record_ids="m2")
     with opened(path, schema_policy="require_existing") as again:
         assert again.repairs == ()
 
@@ -308,7 +311,7 @@ import sys
 from oracleagentmemory.core import SQLiteMemoryStore
 sys.stdin.readline()
 store = SQLiteMemoryStore(sys.argv[1])
-print(store.current_config().extras_version, store.get_memory("f").id)
+print(store.current_config().extras_version, store.get_memory("f1").id)
 store.close()
 """
 
@@ -328,6 +331,6 @@ def test_four_processes_may_upgrade_and_repair_at_once(path: Path) -> None:
         child.stdin.write("go\n")
         child.stdin.flush()
     answers = [child.communicate(timeout=120) for child in children]
-    assert [text for text, _ in answers] == ["2 f\n"] * 4, [errors for _, errors in answers]
+    assert [text for text, _ in answers] == ["2 f1\n"] * 4, [errors for _, errors in answers]
     with opened(path, schema_policy="require_existing", embedder=ScopedWordEmbedder()) as store:
         check_agreement(store)
