@@ -4,7 +4,7 @@ PYTHON ?= python3
 .PHONY: help run test test-all lint fmt bench bench-quality golden
 
 help: ## say what each target does
-	@sed -nE 's/^([a-z-]+):.*## (.*)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 12
+	@sed -nE 's/^([a-z-]+):.*## (.*)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
 
 # The stamp is made last, so an installation that was interrupted is done again.
 .venv/.ok: requirements.txt requirements-dev.txt sdk/pyproject.toml .ci/environment

@@ -10,7 +10,7 @@ import yaml
 
 from tests.architecture.sources import ROOT, read
 
-NAMES = {"bench", "fmt", "golden", "help", "lint", "run", "test", "test-all"}
+NAMES = {"bench", "bench-quality", "fmt", "golden", "help", "lint", "run", "test", "test-all"}
 
 
 def targets() -> dict[str, list[str]]:
