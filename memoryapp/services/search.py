@@ -73,12 +73,7 @@ def search(
     records of no user. ``strategy`` None is that of the settings. ``explain`` adds the stages and
     where each hit stood in them, which about doubles what the search costs.
     """
-    if user_id is ANY and access.user_ids is not None:
-        raise InvalidInputError("name one of the users you may see")
-    if not isinstance(user_id, _NotSetMarker) and not access.may_see(user_id):
-        raise AccessDeniedError(f"you may not search records of user {user_id!r}")
-    if not 1 <= max_results <= MAX_RESULTS:
-        raise InvalidInputError(f"max_results must be from 1 to {MAX_RESULTS}")
+    _check(access, user_id, max_results)
     scope = {"user_id": user_id, "agent_id": agent_id, "thread_id": thread_id}
     record_types = set(record_types or RECORD_TYPES)
     metadata_filter = checked_filter(metadata_filter)
@@ -132,3 +127,13 @@ def _exact(scope: Mapping[str, Maybe[str | None]]) -> dict[str, Any]:
 def _name(strategy: SearchStrategy) -> Strategy:
     name: Strategy = strategy.value
     return name
+
+
+def _check(access: Access, user_id: Maybe[str | None], max_results: int) -> None:
+    """Refuse what this caller may not search, and how much nobody may ask for."""
+    if user_id is ANY and access.user_ids is not None:
+        raise InvalidInputError("name one of the users you may see")
+    if not isinstance(user_id, _NotSetMarker) and not access.may_see(user_id):
+        raise AccessDeniedError(f"you may not search records of user {user_id!r}")
+    if not 1 <= max_results <= MAX_RESULTS:
+        raise InvalidInputError(f"max_results must be from 1 to {MAX_RESULTS}")
