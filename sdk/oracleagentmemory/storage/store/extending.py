@@ -8,6 +8,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from oracleagentmemory._threaded import threaded
 from oracleagentmemory.apis.embedders.scoped import ScopedQueryEmbedder
 from oracleagentmemory.storage.engine import WriteTransaction
 from oracleagentmemory.storage.kinds import IMAGE, KINDS, Kind
@@ -59,6 +60,9 @@ class Extending(StoreParts):
         if isinstance(self.embedder, ScopedQueryEmbedder):
             added += self._fill_tokens(self.embedder)
         return added
+
+    extend_async = threaded(extend)
+    fill_extras_async = threaded(fill_extras)
 
     def _repeat(self, fill_some: Callable[[WriteTransaction], int]) -> int:
         total = 0

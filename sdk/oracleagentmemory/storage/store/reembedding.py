@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import sqlalchemy as sa
 
+from oracleagentmemory._threaded import threaded
 from oracleagentmemory.apis.embedders.scoped import ScopedQueryEmbedder
 from oracleagentmemory.apis.upkeep import ReembedProgress, ReembedReport
 from oracleagentmemory.errors import InvalidInputError, RetryableError, StateError
@@ -93,6 +94,9 @@ class Reembedding(StoreParts):
             transaction.execute(sa.delete(self.extras.new_vector))
             self.registry.save_state(transaction.connection, config.with_reembedding(None))
         return True
+
+    reembed_async = threaded(reembed)
+    abort_reembedding_async = threaded(abort_reembedding)
 
     def _check_new_dimension(self, dimension: int) -> None:
         """Refuse a dimension that the store's column cannot take."""
