@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -102,7 +103,10 @@ def _sdk_error(request: HttpRequest, error: AgentMemoryError) -> HttpResponse:
         return _failed(request, error)
     if status == 503:
         logger.warning("%s: %s", error.code, error)
-    return problem(status, str(error), code=error.code, headers=_RETRY if status == 503 else None)
+    headers = _RETRY if status == 503 else None
+    if isinstance(error, RetryableError) and error.retry_after is not None:
+        headers = {"Retry-After": str(math.ceil(error.retry_after))}
+    return problem(status, str(error), code=error.code, headers=headers)
 
 
 def _too_big(request: HttpRequest, error: RequestDataTooBig) -> HttpResponse:

@@ -129,7 +129,7 @@ class Provider:
         litellm = load_litellm()
         options = {**self._defaults, **arguments}
         try:
-            options = {**options, **self._reach(litellm, model, options)}
+            options = {**options, **self._reach(litellm, model)}
             return getattr(litellm, function)(model=model, **options)
         except AgentMemoryError:
             raise
@@ -161,12 +161,12 @@ class Provider:
             return RetryableError(f"{self.model} failed ({status}): {reason}", retry_after=wait)
         return ModelError(f"{self.model} refused the request ({status or name}): {reason}")
 
-    def _reach(self, litellm: Any, model: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    def _reach(self, litellm: Any, model: str) -> dict[str, Any]:
         """Return the arguments that say where and as whom."""
         reach = {"api_base": self._api_base, "api_key": self._api_key}
         _, provider, _, _ = litellm.get_llm_provider(model=model, **reach)
         if provider == "openai" and "/responses/" not in model:
-            return {**reach, "client": self._openai_client(options)}
+            return {**reach, "client": self._openai_client()}
         if self._transport is not None:
             raise InvalidInputError(
                 "key_file, cert_file, ca_file, proxy and trust_env work with models named "
@@ -174,16 +174,15 @@ class Provider:
             )
         return {name: value for name, value in reach.items() if value is not None}
 
-    def _openai_client(self, options: Mapping[str, Any]) -> Any:
-        # A client of our own: LiteLLM's repeats failed embeddings twice, whatever it is told.
+    def _openai_client(self) -> Any:
+        # A client of our own takes our transport, and as few retries as asked.
         with self._lock:
             if self._client is None:
                 base = os.environ.get("OPENAI_BASE_URL") or os.environ.get("OPENAI_API_BASE")
                 transport = self._transport
-                self._client = importlib.import_module("openai").OpenAI(
+                self._client = _client_class(self._defaults["max_retries"])(
                     api_key=self._api_key,
                     base_url=self._api_base or base,
-                    max_retries=options["max_retries"],
                     http_client=None if transport is None else transport.http_client(),
                 )
             return self._client
@@ -212,6 +211,13 @@ class Provider:
         found.add(self._api_key or "")
         # Shorter ones would blacken ordinary words (max_tokens=5).
         return {value for value in found if len(value) >= 8}
+
+
+def _client_class(retries: int) -> Any:
+    """Return OpenAI's client with a fixed number of retries: LiteLLM turns 0 into 2."""
+    openai: Any = importlib.import_module("openai")
+    fixed = property(lambda client: retries, lambda client, value: None)
+    return type("OpenAI", (openai.OpenAI,), {"max_retries": fixed})
 
 
 def _chain(exc: BaseException) -> Iterator[BaseException]:

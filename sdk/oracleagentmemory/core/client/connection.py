@@ -11,9 +11,10 @@ from urllib.parse import unquote
 
 from oracleagentmemory._notset import Maybe, _NotSetMarker
 from oracleagentmemory.apis.embedders.embedder import IEmbedder
+from oracleagentmemory.core.embedders.embedder import Embedder
 from oracleagentmemory.core.oracledbmemorystore import OracleDBMemoryStore
 from oracleagentmemory.core.sqlitememorystore import SQLiteMemoryStore
-from oracleagentmemory.errors import InvalidInputError, NotYetError, WrongTypeError
+from oracleagentmemory.errors import InvalidInputError, WrongTypeError
 
 if TYPE_CHECKING:
     from oracleagentmemory.core.oraclememorystore import OracleMemoryStore
@@ -50,19 +51,15 @@ def open_store(
 
 
 def check_embedder(embedder: Maybe[IEmbedder | str]) -> IEmbedder | None:
-    """Return the embedder object, or ``None`` when none was given.
+    """Return the embedder object, made from the name of a LiteLLM model, or ``None``.
 
     Raises:
-        NotYetError: If it is the name of a LiteLLM model.
         WrongTypeError: If it is nothing that embeds.
     """
     if embedder is None or isinstance(embedder, _NotSetMarker):
         return None
     if isinstance(embedder, str):
-        raise NotYetError(
-            "embedders named by their LiteLLM model are not supported by this version; pass an "
-            "IEmbedder such as core.embedders.LocalEmbedder()"
-        )
+        return Embedder(embedder)
     if not hasattr(embedder, "embed"):
         raise WrongTypeError(f"embedder must be an IEmbedder, not {type(embedder).__name__}")
     return embedder
