@@ -214,17 +214,24 @@ def opposite_label(relation_type: str, other: str) -> str:
 
 def to_relation(row: Any) -> RecordRelation:
     """Build the relation of a row with the types of both its memories."""
+    return relation_of(row._mapping, row.source_type, row.target_type)
+
+
+def relation_of(
+    columns: Mapping[Any, Any], source_type: str, target_type: str, prefix: str = ""
+) -> RecordRelation:
+    """Build a relation from columns whose names may begin with a prefix."""
+    label = columns[f"{prefix}relation_type"]
+    opposite = columns[f"{prefix}opposite_relation_type"] or label
     return RecordRelation(
-        id=row.relation_id,
-        source_record_id=row.source_memory_id,
-        source_record_type=row.source_type,
-        target_record_id=row.target_memory_id,
-        target_record_type=row.target_type,
-        relation_type=row.relation_type,
-        opposite_relation_type=opposite_label(
-            row.relation_type, row.opposite_relation_type or row.relation_type
-        ),
-        timestamp=row.timestamp,
-        metadata=row.metadata,
-        created_at=row.created_at.isoformat(),
+        id=columns[f"{prefix}relation_id"],
+        source_record_id=columns[f"{prefix}source_memory_id"],
+        source_record_type=source_type,
+        target_record_id=columns[f"{prefix}target_memory_id"],
+        target_record_type=target_type,
+        relation_type=label,
+        opposite_relation_type=opposite_label(label, opposite),
+        timestamp=columns[f"{prefix}timestamp"],
+        metadata=columns[f"{prefix}metadata"],
+        created_at=columns[f"{prefix}created_at"].isoformat(),
     )

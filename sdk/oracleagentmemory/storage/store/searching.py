@@ -23,8 +23,9 @@ from oracleagentmemory.storage.fusion import (
     fuse_strategies,
     with_lent_scores,
 )
+from oracleagentmemory.storage.hops import Hops
 from oracleagentmemory.storage.keyword_sql import Match
-from oracleagentmemory.storage.kinds import SEARCHED_TYPES, kind_of
+from oracleagentmemory.storage.kinds import MEMORY, SEARCHED_TYPES, kind_of
 from oracleagentmemory.storage.retrieval import Hit, SearchRequest
 from oracleagentmemory.storage.rows import selected_record
 from oracleagentmemory.storage.statements import padded_lists
@@ -57,10 +58,12 @@ class Searching(StoreParts):
     Attributes:
         search_strategy: What searches of this handle compare.
         hybrid_search: How HYBRID search fuses; may be replaced at any time.
+        hop_seconds: After so long following relations ends with a TimeoutError.
     """
 
     search_strategy: SearchStrategy
     hybrid_search: HybridSearchConfig = HybridSearchConfig()
+    hop_seconds: float = 10.0
 
     def search(
         self,
@@ -93,8 +96,10 @@ class Searching(StoreParts):
                 records without one. A profile's own dimension is its id, its others are None.
             record_types: Only these types; None searches all.
             metadata_filter: Only records that fulfil it, applied before `k`.
-            num_hops: How far relations are followed, 0 to 5.
-            max_linked_results: Related records for each result.
+            num_hops: How far relations of found memories are followed, either way, 0 to 5. What
+                they lead to has to fulfil the same scope, types, filter and status, and is in
+                the record's `linked_results`, what is a hop farther in theirs.
+            max_linked_results: Related memories for each result, over all hops.
             include_invalid_results: Whether records with the status `invalid` are wanted.
 
         Returns:
@@ -107,6 +112,7 @@ class Searching(StoreParts):
             InvalidInputError: If an argument is none of these, or there is no embedder for a text.
             DimensionMismatchError: If the vector has another dimension than the store.
             EmbedderMismatchError: If the store was filled by another embedder.
+            WaitTimeoutError: If following relations takes too long.
         """
         _check_numbers(k, num_hops, max_linked_results)
         request = _request(
@@ -124,7 +130,11 @@ class Searching(StoreParts):
             return []
         with self.engine.read() as connection:
             hits = self._ranked(connection, requests, mode)
-            return self._hydrate(connection, hits, include_invalid_results)
+            found = self._hydrate(connection, hits, include_invalid_results)
+            if not num_hops or not max_linked_results:
+                return found
+            hops = Hops(connection, self.tables, request, self.hop_seconds)
+            return _with_linked(found, hops, num_hops, max_linked_results)
 
     def search_stages(
         self, query: str, k: int, strategy: SearchStrategy, **scope: Any
@@ -297,6 +307,18 @@ class Searching(StoreParts):
             for record, distance in found
             if record is not None and (include_invalid or record.status is RecordStatus.VALID)
         ]
+
+
+def _with_linked(
+    found: list[tuple[Record, float]], hops: Hops, num_hops: int, most: int
+) -> list[tuple[Record, float]]:
+    """Return results, the memories among them with what their relations lead to."""
+    memories = [record for record, _ in found if record.record_type in MEMORY.types]
+    linked = iter(hops.follow(memories, num_hops, most))
+    return [
+        (next(linked) if record.record_type in MEMORY.types else record, distance)
+        for record, distance in found
+    ]
 
 
 def _scored(hits: Sequence[Hit]) -> list[Match]:
