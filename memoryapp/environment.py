@@ -24,7 +24,15 @@ BASE_DIR = Path(__file__).resolve().parent.parent
 TEST_PREFIX = "MEMORY_TEST_"
 
 #: Their values hold passwords: an error names the setting and never shows the value.
-SECRETS = frozenset({"DJANGO_SECRET_KEY", "DATABASE_URL", "CELERY_BROKER_URL"})
+SECRETS = frozenset(
+    {
+        "DJANGO_SECRET_KEY",
+        "DATABASE_URL",
+        "CELERY_BROKER_URL",
+        "MEMORY_EMBEDDER_API_BASE",
+        "MEMORY_EMBEDDER_API_KEY",
+    }
+)
 
 CommaSeparated = Annotated[list[str], NoDecode]
 
@@ -70,9 +78,14 @@ class Environment(BaseSettings):
 
     #: Folder for what the product writes: database, broker files, secret key, collected files.
     memory_var_dir: Path = BASE_DIR / "var"
-    #: What turns text into vectors: ``local`` (English, offline, 256 dimensions), or
+    #: What turns text into vectors: ``local`` (English, offline, 256 dimensions), a model that
+    #: LiteLLM reaches, with its provider (``openai/text-embedding-3-small``), or
     #: ``module:factory``, a function of yours without arguments that returns an ``IEmbedder``.
     memory_embedder: str = "local"
+    #: Address of the embedding model's provider. Unset: LiteLLM's for the model.
+    memory_embedder_api_base: str | None = Field(default=None, pattern=r"^https?://\S+$")
+    #: Key for it. Unset: the provider's own variable, such as ``OPENAI_API_KEY``.
+    memory_embedder_api_key: SecretStr | None = None
     #: What searches compare: meanings (``vector``), words (``keyword``) or both (``hybrid``).
     memory_search_strategy: Literal["vector", "keyword", "hybrid"] = "hybrid"
     #: Bytes of vectors that web processes and worker keep in memory, all together.
@@ -107,8 +120,11 @@ class Environment(BaseSettings):
     @field_validator("memory_embedder", mode="after")
     @classmethod
     def _names_an_embedder(cls, value: str) -> str:
-        if not re.fullmatch(r"local|\w+(\.\w+)*:\w+", value):
-            raise ValueError("must be local, or module:factory as in my_models:make_embedder")
+        if not re.fullmatch(r"local|\w+(\.\w+)*:\w+|[^\s/:]+/\S+", value):
+            raise ValueError(
+                "must be local, provider/model as LiteLLM names it, or module:factory as in "
+                "my_models:make_embedder"
+            )
         return value
 
     @field_validator("memory_var_dir", mode="after")

@@ -12,7 +12,7 @@ from memoryapp.joined import joined_engine
 from oracleagentmemory.core import OracleAgentMemory
 from oracleagentmemory.core.dbschemapolicy import SchemaPolicy
 from oracleagentmemory.core.dbsearch import SearchStrategy
-from oracleagentmemory.core.embedders import LocalEmbedder
+from oracleagentmemory.core.embedders import Embedder, LocalEmbedder
 from oracleagentmemory.core.extractors import MemoryExtractionConfig
 from oracleagentmemory.core.sqlitememorystore import SQLiteMemoryStore
 from oracleagentmemory.errors import InvalidInputError
@@ -53,6 +53,13 @@ def embedder() -> Any:
     name: str = settings.MEMORY_EMBEDDER
     if name == "local":
         return LocalEmbedder()
+    if "/" in name:
+        key = settings.MEMORY_EMBEDDER_API_KEY
+        return Embedder(
+            name,
+            api_base=settings.MEMORY_EMBEDDER_API_BASE,
+            api_key=None if key is None else key.get_secret_value(),
+        )
     module, _, factory = name.partition(":")
     try:
         make = getattr(importlib.import_module(module), factory)

@@ -61,6 +61,9 @@ ALLOWED_HOSTS = ENVIRONMENT.django_allowed_hosts
 DATA_UPLOAD_MAX_MEMORY_SIZE = ENVIRONMENT.memory_max_body_bytes
 
 MEMORY_EMBEDDER = ENVIRONMENT.memory_embedder
+MEMORY_EMBEDDER_API_BASE = ENVIRONMENT.memory_embedder_api_base
+# Stays wrapped: pages and logs that list settings show no secret.
+MEMORY_EMBEDDER_API_KEY = ENVIRONMENT.memory_embedder_api_key
 MEMORY_SEARCH_STRATEGY = ENVIRONMENT.memory_search_strategy
 MEMORY_SCHEMA_POLICY = ENVIRONMENT.memory_schema_policy
 # Each web process and the worker keep vectors of their own.
