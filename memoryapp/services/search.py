@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from memoryapp.access import Access
 from memoryapp.memory import inspector, store
@@ -13,7 +13,7 @@ from oracleagentmemory._notset import Maybe, _NotSetMarker
 from oracleagentmemory.apis.records import Record, RecordStatus
 from oracleagentmemory.core.dbsearch import SearchStrategy
 from oracleagentmemory.errors import AccessDeniedError, InvalidInputError
-from oracleagentmemory.inspection import ANY, Standing
+from oracleagentmemory.inspection import ANY, ExplainScope, Explanation, Standing
 
 Strategy = Literal["vector", "keyword", "hybrid"]
 STRATEGIES: tuple[Strategy, ...] = ("vector", "keyword", "hybrid")
@@ -75,16 +75,13 @@ def search(
     """
     _check(access, user_id, max_results)
     scope = {"user_id": user_id, "agent_id": agent_id, "thread_id": thread_id}
-    record_types = set(record_types or RECORD_TYPES)
-    metadata_filter = checked_filter(metadata_filter)
+    wanted: dict[str, Any] = {
+        "record_types": set(record_types or RECORD_TYPES),
+        "metadata_filter": checked_filter(metadata_filter),
+    }
     if strategy is None and not explain:
         hits = store().search(
-            query,
-            max_results,
-            **_exact(scope),
-            record_types=record_types,
-            metadata_filter=metadata_filter,
-            include_invalid_results=include_invalid,
+            query, max_results, **_exact(scope), **wanted, include_invalid_results=include_invalid
         )
         found = [Found(rank=n, record=one, distance=far) for n, (one, far) in enumerate(hits, 1)]
         return Answer(strategy=_name(store().search_strategy), stages=(), found=found)
@@ -92,22 +89,21 @@ def search(
         query,
         strategy=None if strategy is None else SearchStrategy(strategy),
         max_results=max_results,
-        user_id=user_id,
-        agent_id=agent_id,
-        thread_id=thread_id,
-        record_types=record_types,
-        metadata_filter=metadata_filter,
-        include_invalid=include_invalid,
+        **cast("ExplainScope", {**scope, **wanted, "include_invalid": include_invalid}),
     )
+    return _answer(explanation, with_stages=explain)
+
+
+def _answer(explanation: Explanation, *, with_stages: bool) -> Answer:
     return Answer(
         strategy=_name(explanation.strategy),
-        stages=explanation.stages if explain else (),
+        stages=explanation.stages if with_stages else (),
         found=[
             Found(
                 rank=hit.rank,
                 record=hit.record,
                 distance=hit.distance,
-                standings=hit.standings if explain else {},
+                standings=hit.standings if with_stages else {},
             )
             for hit in explanation.hits
         ],

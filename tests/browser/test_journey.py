@@ -199,7 +199,7 @@ def test_a_search_leads_to_the_memory(
     page.get_by_label("Query").fill("which seat in the plane")
     page.get_by_label("User", exact=True).fill("ada")
     page.get_by_role("button", name="Search", exact=True).click()
-    expect(page.get_by_role("status").filter(has_text=re.compile(r"results? in"))).to_be_visible()
+    expect(page.get_by_role("status").filter(has_text=re.compile(r"results? by"))).to_be_visible()
     page.get_by_role("link", name="Ada likes the window").click()
     heading(page, "Memory")
 
