@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from oracleagentmemory.core import OracleAgentMemory, SchemaPolicy
 from oracleagentmemory.errors import InvalidInputError, StateError
-from tests.oracle.driver import Recorder
+from oracleagentmemory.storage.schema_oracle import OWNED_NAMES
+from tests.oracle.driver import Connection, Recorder
+from tests.oracle.replay import Answer
 from tests.oracle.stores import new_recorder, open_on
+from tests.oracle.test_schema import MANAGED
 from tests.sdk.search.stores import DIMENSION, WordEmbedder
 
 
@@ -66,6 +71,39 @@ def test_r156_an_owner_is_unquoted_and_its_schema_is_left_alone(
     with pytest.raises(ValueError, match=words):
         open_on(recorder, schema_owner=owner, schema_policy=policy)
     assert recorder.statements == []
+
+
+def test_r156_another_users_store_is_named_with_its_owner_and_can_be_written(
+    recorder: Recorder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    open_on(recorder, embedder=WordEmbedder()).close()
+    names = [(table.name.upper(),) for table in (*MANAGED.metadata.sorted_tables,)]
+    asked: list[dict[str, object]] = []
+
+    def owned(session: Connection, binds: Any) -> Answer:
+        asked.append(dict(binds))
+        return Answer([("TABLE_NAME", None)], [names])
+
+    recorder.handle(OWNED_NAMES, owned)
+    # The checks know the connected user's tables: they get the texts without the owner.
+    check = recorder.checker.check
+
+    def check_owned(sql: str, rows: Any) -> None:
+        assert not re.search(r"(FROM|JOIN|INTO|UPDATE) (memory|record_chunks|agent_)", sql), sql
+        assert '"APP".' in sql or sql.endswith("FROM DUAL"), sql
+        check(sql.replace('"APP".', ""), rows)
+
+    monkeypatch.setattr(recorder.checker, "check", check_owned)
+    recorder.statements.clear()
+    store = open_on(
+        recorder, embedder=WordEmbedder(), schema_owner="app", schema_policy="require_existing"
+    )
+    assert asked[0] == {"owner": "APP"}
+    store.add(["red car"], "memory", record_ids=["m1"], user_ids="ann")
+    assert [one.id for one, _ in store.search("red car", 3)] == ["m1"]
+    assert store.update("memory", "m1", content="blue boat") == 1
+    assert store.delete("memory", "m1") == 1
+    assert not any(sql.startswith("CREATE") for sql in changes(recorder))
 
 
 def test_r157_an_id_names_the_store_and_its_tables_in_upper_case(recorder: Recorder) -> None:

@@ -53,6 +53,7 @@ from oracleagentmemory.storage.textsearch import oracle_query
 from oracleagentmemory.storage.vector_sql import vector_hits
 
 _PREFIX = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,16}")
+_OWNER = re.compile(r"[A-Za-z][A-Za-z0-9_$#]{0,127}")
 _BY_HAND = parse_filter({RESERVED_KEY: BY_HAND})
 
 
@@ -76,7 +77,8 @@ class OracleDBMemoryStore(SQLMemoryStore):
         memory_retention_config: Rules for the life of records; omitted keeps the stored ones.
         memory_store_id: Name of one of several stores in a schema: a letter, then at most 15
             letters, digits or underscores; case does not count.
-        schema_owner: Another user's store; not in this version.
+        schema_owner: The user whose store it is, unquoted, when the connected user may only use
+            it; needs REQUIRE_EXISTING, and records are written as usual.
 
     Raises:
         StateError: If the schema policy forbids what would be needed.
@@ -100,9 +102,9 @@ class OracleDBMemoryStore(SQLMemoryStore):
         strategy = check_search(search_strategy, search_index_sync, embedder)
         retention = check_retention(memory_retention_config)
         dimension = check_vector_dim(vector_dim)
-        _check_owner(schema_owner, policy)
+        owner = _check_owner(schema_owner, policy)
         name, prefix = _names(memory_store_id, table_name_prefix)
-        engine = oracle_engine(pool)
+        engine = oracle_engine(pool, owner)
         found = read_config(engine, Registry(ManagedTables(prefix), name, OWNER))
         if found is not None and policy is not SchemaPolicy.RECREATE:
             if dimension is not None:
@@ -243,14 +245,18 @@ def _index_sync(strategy: SearchStrategy, sync: object) -> str | None:
     return "manual" if sync is SearchIndexSyncMode.MANUAL else "on_commit"
 
 
-def _check_owner(schema_owner: Any, policy: SchemaPolicy) -> None:
+def _check_owner(schema_owner: Any, policy: SchemaPolicy) -> str | None:
+    """Return the owner as Oracle stores it, None when omitted."""
     if isinstance(schema_owner, _NotSetMarker):
-        return
+        return None
     if policy is not SchemaPolicy.REQUIRE_EXISTING:
         raise InvalidInputError("schema_owner needs schema_policy=REQUIRE_EXISTING")
-    if not isinstance(schema_owner, str) or '"' in schema_owner or not schema_owner:
-        raise InvalidInputError("schema_owner must be an unquoted name")
-    raise NotYetError("stores of another schema owner are not opened by this version")
+    if not isinstance(schema_owner, str) or not _OWNER.fullmatch(schema_owner):
+        raise InvalidInputError(
+            f"schema_owner must be an unquoted name of letters, digits, _, $ and #, not "
+            f"{schema_owner!r:.80}"
+        )
+    return schema_owner.upper()
 
 
 def _names(memory_store_id: Any, table_name_prefix: Any) -> tuple[str, str]:

@@ -58,12 +58,14 @@ class LentConnection:
         return getattr(self.raw, name)
 
 
-def oracle_engine(pool: Any) -> StoreEngine:
+def oracle_engine(pool: Any, schema_owner: str | None = None) -> StoreEngine:
     """Return the engine of a store.
 
     Args:
         pool: An oracledb pool; an oracledb connection, which one thread at a time uses; or a
             SQLAlchemy engine that joins a caller's transactions.
+        schema_owner: Upper-case name of the user whose tables they are; None for the connected
+            user's.
 
     Raises:
         WrongTypeError: If it is none of these.
@@ -71,9 +73,9 @@ def oracle_engine(pool: Any) -> StoreEngine:
     if isinstance(pool, sa.Engine):
         if pool.dialect.name != "oracle":
             raise WrongTypeError("the engine of an Oracle store must speak to Oracle")
-        return StoreEngine(pool)
+        return StoreEngine(_of_owner(pool, schema_owner))
     if hasattr(pool, "acquire"):
-        return StoreEngine(_engine(pool.acquire))
+        return StoreEngine(_of_owner(_engine(pool.acquire), schema_owner))
     if not hasattr(pool, "cursor"):
         raise WrongTypeError(
             f"pool must be an oracledb connection or pool, not {type(pool).__name__}"
@@ -85,7 +87,15 @@ def oracle_engine(pool: Any) -> StoreEngine:
     def begin(connection: sa.Connection) -> None:
         lent.writing = bool(connection.get_execution_options().get("write"))
 
-    return StoreEngine(engine, serialise=True)
+    return StoreEngine(_of_owner(engine, schema_owner), serialise=True)
+
+
+def _of_owner(engine: sa.Engine, schema_owner: str | None) -> sa.Engine:
+    """Let every table be named with its owner; statements stay the same objects."""
+    if schema_owner is None:
+        return engine
+    name = sa.sql.quoted_name(schema_owner, quote=True)
+    return engine.execution_options(schema_translate_map={None: name})
 
 
 def _engine(creator: Any, **options: Any) -> sa.Engine:

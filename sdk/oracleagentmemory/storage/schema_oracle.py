@@ -27,6 +27,11 @@ if TYPE_CHECKING:
 #: The registry's owner column: the schema's user id, as text.
 OWNER = sa.func.sys_context("USERENV", "CURRENT_USERID")
 TABLE_NAMES = "SELECT table_name FROM user_tables"
+#: Another user may offer views of the tables under their names.
+OWNED_NAMES = (
+    "SELECT table_name FROM all_tables WHERE owner = :owner "
+    "UNION SELECT view_name FROM all_views WHERE owner = :owner"
+)
 _RETRIED = ("ORA-00054", "ORA-00060", "ORA-51906")
 #: Another process, or this one before it was interrupted, has made the object.
 _EXISTS = "ORA-00955"
@@ -335,4 +340,9 @@ def _explained(cause: str) -> str:
 
 
 def _table_names(connection: sa.Connection) -> set[str]:
-    return {str(name).lower() for name in connection.execute(sa.text(TABLE_NAMES)).scalars()}
+    owner = connection.get_execution_options().get("schema_translate_map", {}).get(None)
+    if owner is None:
+        names = connection.execute(sa.text(TABLE_NAMES))
+    else:
+        names = connection.execute(sa.text(OWNED_NAMES), {"owner": str(owner)})
+    return {str(name).lower() for name in names.scalars()}
