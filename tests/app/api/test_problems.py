@@ -9,6 +9,7 @@ from django.db import OperationalError
 from django.test import Client
 
 from memoryapp.services import memories
+from oracleagentmemory.errors import ModelError, RetryableError
 from tests.app.api.conftest import Api, assert_problem
 from tests.app.tables import nothing_changes
 
@@ -77,6 +78,35 @@ def test_busy_database_is_a_503_problem_that_says_when_to_come_back(
     response = api.get("/memories/mem-1")
     assert response.status_code == 503
     assert response["Retry-After"] == "1"
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "wait"),
+    [
+        (RetryableError("openai/x is busy", retry_after=6.2), 503, "7"),
+        (RetryableError("openai/x is busy"), 503, "1"),
+        (ModelError("openai/x refuses the key"), 502, None),
+    ],
+    ids=["waits", "busy", "refused"],
+)
+def test_a_model_that_does_not_answer_is_told_by_api_and_page(
+    api: Api,
+    admin_client: Client,
+    monkeypatch: pytest.MonkeyPatch,
+    error: Exception,
+    status: int,
+    wait: str | None,
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise error
+
+    monkeypatch.setattr(memories, "get", fail)
+    response = api.get("/memories/mem-1")
+    assert (response.status_code, response.get("Retry-After")) == (status, wait)
+    assert response.json()["detail"] == str(error)
+    page = admin_client.get("/memories/mem-1/")
+    assert page.status_code == status
+    assert str(error)[1:] in page.content.decode()
 
 
 def test_error_outside_the_api_stays_a_page(client: Client) -> None:
