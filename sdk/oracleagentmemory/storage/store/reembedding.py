@@ -20,6 +20,7 @@ from oracleagentmemory._threaded import threaded
 from oracleagentmemory.apis.embedders.scoped import ScopedQueryEmbedder
 from oracleagentmemory.apis.upkeep import ReembedProgress, ReembedReport
 from oracleagentmemory.errors import InvalidInputError, RetryableError, StateError
+from oracleagentmemory.storage.dump_reads import WHOLE_STORE
 from oracleagentmemory.storage.engine import WriteTransaction
 from oracleagentmemory.storage.extras import UNSCOPED
 from oracleagentmemory.storage.registry import Reembedding as Noted
@@ -198,7 +199,7 @@ class Reembedding(StoreParts):
         self._reserve(transaction, 1)
         change = {
             "scope_key": UNSCOPED,
-            "record_kind": "store",
+            "record_kind": WHOLE_STORE,
             "record_id": "reembed",
             "operation": "scope",
             "fingerprint": None,
