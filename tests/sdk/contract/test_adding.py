@@ -43,7 +43,9 @@ def test_an_added_memory_reads_back_as_it_was_given(store: SQLMemoryStore, clock
     assert (record.id, record.content, record.record_type) == ("m1", "red car", "fact")
     assert (record.thread_id, record.user_id, record.agent_id) == ("t1", "u1", "a1")
     assert record.timestamp == "2024-05-01T10:00:00+02:00"
-    assert record.metadata == {"a": [1, 2.5, None, {"ü": "空"}]}
+    # The mark of a caller: the memory stays invalid whatever relations come and go.
+    mark = {"$agent_memory": {"invalidated_by": "caller"}}
+    assert record.metadata == {"a": [1, 2.5, None, {"ü": "空"}], **mark}
     assert record.status is RecordStatus.INVALID
 
 
