@@ -25,12 +25,6 @@ from oracleagentmemory.errors import (
 )
 from oracleagentmemory.testing import ScriptedAnswer, ScriptedModelServer
 
-#: LiteLLM hides its own warnings by filters that pytest takes away again.
-pytestmark = [
-    pytest.mark.filterwarnings("ignore:.*`ReadOnly` qualifier"),
-    pytest.mark.filterwarnings("ignore:Accessing the .* attribute on the instance is deprecated"),
-]
-
 KEY = "sk-a-key-that-no-error-may-show"
 SCHEMA: dict[str, Any] = {
     "type": "object",
