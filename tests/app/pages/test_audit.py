@@ -65,7 +65,7 @@ CHANGES: dict[str, tuple[str, Sent]] = {
 READS = {
     "overview", "livez", "readyz", "login", "logout", "search",
     "memory-list", "memory-detail", "thread-list", "thread-detail", "message-detail",
-    "user-list", "user-detail", "agent-list", "agent-detail",
+    "user-list", "user-detail", "agent-list", "agent-detail", "change-list", "change-outside",
 }  # fmt: skip
 
 
