@@ -20,7 +20,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Keep the closing line for ``.ci/tests``, which runs pytest twice and prints it last."""
+    """Keep the closing line for ``.ci/tests``, which runs pytest three times and prints it last."""
     file = os.environ.get("MEMORY_TEST_SUMMARY")
     if file:
         parts, _ = terminalreporter.build_summary_stats_line()
