@@ -10,6 +10,7 @@ from oracleagentmemory.storage.store.reading import Reading
 from oracleagentmemory.storage.store.reembedding import Reembedding
 from oracleagentmemory.storage.store.relating import Relating
 from oracleagentmemory.storage.store.searching import Searching
+from oracleagentmemory.storage.store.sources import Sourcing
 from oracleagentmemory.storage.store.threads import Threading
 from oracleagentmemory.storage.store.updating import Updating
 
@@ -22,6 +23,7 @@ class SQLStoreMethods(
     Relating,
     Reading,
     Searching,
+    Sourcing,
     Deleting,
     Dumping,
     Checking,

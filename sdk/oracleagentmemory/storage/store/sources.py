@@ -1,0 +1,167 @@
+"""Provenance: the messages that memories were extracted from."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import Any
+
+import sqlalchemy as sa
+
+from oracleagentmemory.apis.validation import check_id
+from oracleagentmemory.storage.engine import WriteTransaction
+from oracleagentmemory.storage.extras import ExtraTables
+from oracleagentmemory.storage.kinds import MEMORY
+from oracleagentmemory.storage.layout import ManagedTables
+from oracleagentmemory.storage.statements import bind, in_lists
+from oracleagentmemory.storage.store.lifecycle import Lifecycle
+from oracleagentmemory.storage.writes import Prepared, prepared_value
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemorySource:
+    """One message that a memory was extracted from.
+
+    Attributes:
+        job_id: The extraction that found it.
+        model: The model that answered, as its adapter names it.
+        prompt_version: Name and version of the prompt.
+        recorded_at: When it was noted, aware UTC; the store fills it in.
+    """
+
+    memory_id: str
+    message_id: str
+    job_id: str | None = None
+    model: str | None = None
+    prompt_version: str | None = None
+    recorded_at: datetime | None = None
+
+
+class SourceStatements:
+    """The statements over `x_source`."""
+
+    def __init__(self, tables: ManagedTables, extras: ExtraTables) -> None:
+        self.source = extras.source
+        self.memory = tables.memory
+        self.message = tables.message
+
+    @functools.cached_property
+    def of_memories(self) -> sa.Select[Any]:
+        """Select the sources of `:ids`, in the order of their messages."""
+        source = self.source
+        among = source.c.memory_id.in_(bind("ids", source.c.memory_id, expanding=True))
+        order = (source.c.memory_id, self.message.c.order_seq, source.c.message_id)
+        ends = self.message.c.record_id == source.c.message_id
+        rows = source.outerjoin(self.message, ends)
+        return sa.select(source).select_from(rows).where(among).order_by(*order)
+
+    @functools.cached_property
+    def of_messages(self) -> sa.Select[Any]:
+        """Select which memories came from `:ids`, in the order of the memories."""
+        source, memory = self.source, self.memory
+        among = source.c.message_id.in_(bind("ids", source.c.message_id, expanding=True))
+        rows = source.join(memory, memory.c.record_id == source.c.memory_id)
+        columns = (source.c.message_id, source.c.memory_id)
+        return sa.select(*columns).select_from(rows).where(among).order_by(memory.c.order_seq)
+
+    @functools.cached_property
+    def only_from(self) -> sa.Select[Any]:
+        """Select and lock the memories whose one source is the message `:message_id`."""
+        source = self.source
+        other = source.alias("other")
+        elsewhere = sa.select(other.c.message_id).where(
+            other.c.memory_id == source.c.memory_id, other.c.message_id != source.c.message_id
+        )
+        mine = sa.select(source.c.memory_id).where(
+            source.c.message_id == bind("message_id", source.c.message_id), ~elsewhere.exists()
+        )
+        memory = self.memory.c
+        chosen = sa.select(memory.record_id, memory.user_id)
+        return chosen.where(memory.record_id.in_(mine)).with_for_update()
+
+
+class Sourcing(Lifecycle):
+    """Noting and reading where memories came from; nothing is noted without SDK-only tables."""
+
+    @functools.cached_property
+    def _source_statements(self) -> SourceStatements:
+        return SourceStatements(self.tables, self.extras)
+
+    def prepare_add_sources(self, sources: Sequence[MemorySource]) -> Prepared[int]:
+        """Prepare to note sources of stored memories; gives how many were new."""
+        rows = {(one.memory_id, one.message_id): asdict(one) for one in sources}
+        for memory_id, message_id in rows:
+            check_id(memory_id, "memory_id")
+            check_id(message_id, "message_id")
+        if not rows or not self.has_extras:
+            return prepared_value(0)
+        insert = self.statements.insert(self.extras.source)
+
+        def apply(transaction: WriteTransaction) -> int:
+            known = set()
+            for part in in_lists(sorted({memory_id for memory_id, _ in rows})):
+                noted = transaction.execute(self._source_statements.of_memories, {"ids": part})
+                known |= {(row.memory_id, row.message_id) for row in noted}
+            new = [
+                {**row, "recorded_at": transaction.now}
+                for key, row in rows.items()
+                if key not in known
+            ]
+            if new:
+                transaction.execute(insert, new)
+            return len(new)
+
+        return Prepared(apply)
+
+    def memory_sources(self, memory_ids: Sequence[str]) -> dict[str, list[MemorySource]]:
+        """Return the sources of memories by memory id, in the order of the messages."""
+        found: dict[str, list[MemorySource]] = {one: [] for one in memory_ids}
+        for row in self._read_sources(self._source_statements.of_memories, memory_ids):
+            found[row["memory_id"]].append(MemorySource(**row))
+        return found
+
+    def derived_memories(self, message_ids: Sequence[str]) -> dict[str, list[str]]:
+        """Return the ids of the memories that came from messages, by message id."""
+        found: dict[str, list[str]] = {one: [] for one in message_ids}
+        for row in self._read_sources(self._source_statements.of_messages, message_ids):
+            found[row["message_id"]].append(row["memory_id"])
+        return found
+
+    def _read_sources(
+        self, statement: sa.Select[Any], ids: Sequence[str]
+    ) -> list[Mapping[str, Any]]:
+        if not self.has_extras:
+            return []
+        with self.engine.read() as connection:
+            return [
+                dict(row._mapping)
+                for part in in_lists(sorted(set(ids)))
+                for row in connection.execute(statement, {"ids": part})
+            ]
+
+    def prepare_delete_derived(self, message_id: str) -> Prepared[list[str]]:
+        """Prepare to delete the memories that have no source but this message; gives their ids.
+
+        Apply it before the message is deleted, which takes the notes with it.
+        """
+        if not self.has_extras:
+            return prepared_value([])
+        check_id(message_id, "message_id")
+
+        def apply(transaction: WriteTransaction) -> list[str]:
+            statement = self._source_statements.only_from
+            gone = transaction.execute(statement, {"message_id": message_id}).all()
+            ids = [row.record_id for row in gone]
+            for part in in_lists(ids):
+                self._remove(transaction, MEMORY, "records", list(part))
+            self._reserve(transaction, len(gone))
+            changes = [
+                self._change(row.user_id, MEMORY, row.record_id, "delete", None) for row in gone
+            ]
+            if changes:
+                self._record_changes(transaction, changes)
+            return ids
+
+        return Prepared(apply)
