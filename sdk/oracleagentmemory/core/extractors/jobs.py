@@ -22,6 +22,28 @@ JobState = Literal["succeeded", "partial", "failed"]
 T = TypeVar("T")
 
 
+@dataclass(frozen=True, slots=True)
+class Window:
+    """What one extraction sees.
+
+    Attributes:
+        message_ids: The messages to learn from, in order.
+        earlier_ids: Those before them, in order: context that is not learnt from.
+    """
+
+    message_ids: tuple[str, ...]
+    earlier_ids: tuple[str, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the window as a JSON object."""
+        return {"message_ids": list(self.message_ids), "earlier_ids": list(self.earlier_ids)}
+
+    @classmethod
+    def from_json(cls, saved: Mapping[str, Any]) -> Window:
+        """Return the window that ``to_json`` described."""
+        return cls(_ids(saved, "message_ids"), _ids(saved, "earlier_ids"))
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExtractionJob:
     """One extraction pass, or one image description, to be run at any time by any process.
@@ -31,8 +53,9 @@ class ExtractionJob:
         kind: ``"messages"`` for new messages, ``"edit"`` for an edited one, ``"image"`` for an
             image that lacks its description.
         thread_id: ``None`` for an image that belongs to no thread; so are the two owners.
-        message_ids: The messages to extract from, in order.
-        earlier_ids: The rest of the window, in order: context, not extracted from.
+        message_ids: The messages that were added or edited, in order: their images are described
+            and the summary is to cover them.
+        windows: The extractions that are due, in order; none where extraction is off.
         image_id: The image of a job of that kind.
         settings: The thread's resolved configuration, in the form that a thread saves.
         reason: Why there is a job, for people: ``"add_messages"``.
@@ -44,7 +67,7 @@ class ExtractionJob:
     user_id: str | None = None
     agent_id: str | None = None
     message_ids: tuple[str, ...] = ()
-    earlier_ids: tuple[str, ...] = ()
+    windows: tuple[Window, ...] = ()
     image_id: str | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
     reason: str = ""
@@ -79,7 +102,7 @@ class ExtractionJob:
         return {
             **{spec.name: getattr(self, spec.name) for spec in fields(self)},
             "message_ids": list(self.message_ids),
-            "earlier_ids": list(self.earlier_ids),
+            "windows": [window.to_json() for window in self.windows],
             "settings": dict(self.settings),
         }
 
@@ -98,7 +121,7 @@ class ExtractionJob:
             user_id=_optional(saved, "user_id", str),
             agent_id=_optional(saved, "agent_id", str),
             message_ids=_ids(saved, "message_ids"),
-            earlier_ids=_ids(saved, "earlier_ids"),
+            windows=tuple(map(Window.from_json, _part(saved, "windows", list))),
             image_id=_optional(saved, "image_id", str),
             settings=_part(saved, "settings", dict),
             reason=_part(saved, "reason", str),
