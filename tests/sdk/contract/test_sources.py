@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from oracleagentmemory.apis import RecordStatus
 from oracleagentmemory.core.sqlmemorystore import SQLMemoryStore
 from oracleagentmemory.errors import InvalidInputError
 from oracleagentmemory.storage.store.sources import MemorySource
@@ -69,6 +70,28 @@ def test_only_memories_without_another_source_go_with_a_message(filled: SQLMemor
     assert "both" not in {
         one.id for one, _ in filled.search("sky", 5, user_id="u1", exact_user_match=True)
     }
+
+
+def test_valid_memories_of_a_thread_are_read_in_order(filled: SQLMemoryStore) -> None:
+    filled.update("fact", "both", status=RecordStatus.INVALID)
+    texts = filled.thread_texts("t1")
+    assert [(one.memory_id, one.content, one.memory_type, one.user_id) for one in texts] == [
+        ("one", "sea", "fact", "u1"),
+        ("none", "car", "fact", "u1"),
+    ]
+    assert [one.memory_id for one in filled.thread_texts("t1", after=texts[0].order_seq)] == [
+        "none"
+    ]
+    assert filled.thread_texts("t2") == []
+
+
+def test_messages_that_are_gone_cannot_be_locked(filled: SQLMemoryStore) -> None:
+    filled.delete("message", "n2")
+    assert filled.write(filled.prepare_lock_messages("t1", ["n1", "n2", "n3"])) == {"n1"}
+    filled.write(filled.prepare_create_thread("t2", user_id="u1", agent_id="a1"))
+    assert filled.write(filled.prepare_lock_messages("t2", ["n1"])) == set()
+    filled.delete_thread("t1")
+    assert filled.write(filled.prepare_lock_messages("t1", ["n1"])) == set()
 
 
 def test_a_bad_id_is_refused_before_anything_is_read(filled: SQLMemoryStore) -> None:

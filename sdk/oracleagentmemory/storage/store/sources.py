@@ -10,12 +10,13 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from oracleagentmemory.apis.records import RecordStatus
 from oracleagentmemory.apis.validation import check_id
 from oracleagentmemory.storage.engine import WriteTransaction
 from oracleagentmemory.storage.extras import ExtraTables
-from oracleagentmemory.storage.kinds import MEMORY
+from oracleagentmemory.storage.kinds import MEMORY, THREAD
 from oracleagentmemory.storage.layout import ManagedTables
-from oracleagentmemory.storage.statements import bind, in_lists
+from oracleagentmemory.storage.statements import bind, in_lists, not_expired
 from oracleagentmemory.storage.store.lifecycle import Lifecycle
 from oracleagentmemory.storage.writes import Prepared, prepared_value
 
@@ -39,8 +40,20 @@ class MemorySource:
     recorded_at: datetime | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class MemoryText:
+    """The text of a stored memory, to compare new ones with."""
+
+    memory_id: str
+    memory_type: str
+    content: str
+    user_id: str | None
+    agent_id: str | None
+    order_seq: int
+
+
 class SourceStatements:
-    """The statements over `x_source`."""
+    """The statements over `x_source` and over what a thread has taught."""
 
     def __init__(self, tables: ManagedTables, extras: ExtraTables) -> None:
         self.source = extras.source
@@ -80,6 +93,29 @@ class SourceStatements:
         memory = self.memory.c
         chosen = sa.select(memory.record_id, memory.user_id)
         return chosen.where(memory.record_id.in_(mine)).with_for_update()
+
+    @functools.cached_property
+    def texts_of_thread(self) -> sa.Select[Any]:
+        """Select the valid memories of `:thread_id` that are newer than `:after`, oldest first."""
+        c = self.memory.c
+        named = {name: c[name] for name in MemoryText.__slots__ if name in c}
+        columns = [c.record_id.label("memory_id"), *named.values()]
+        conditions = (
+            c.thread_id == bind("thread_id", c.thread_id),
+            c.order_seq > bind("after", c.order_seq),
+            c.status == RecordStatus.VALID.value,
+            not_expired(self.memory),
+        )
+        return sa.select(*columns).where(*conditions).order_by(c.order_seq)
+
+    @functools.cached_property
+    def lock_messages(self) -> sa.Select[Any]:
+        """Lock the messages `:ids` of `:thread_id` and select their ids."""
+        c = self.message.c
+        among = c.record_id.in_(bind("ids", c.record_id, expanding=True))
+        mine = c.thread_id == bind("thread_id", c.thread_id)
+        chosen = sa.select(c.record_id).where(among, mine, not_expired(self.message))
+        return chosen.order_by(c.record_id).with_for_update()
 
 
 class Sourcing(Lifecycle):
@@ -140,6 +176,38 @@ class Sourcing(Lifecycle):
                 for part in in_lists(sorted(set(ids)))
                 for row in connection.execute(statement, {"ids": part})
             ]
+
+    def thread_texts(self, thread_id: str, *, after: int = 0) -> list[MemoryText]:
+        """Return the valid memories of a thread, oldest first.
+
+        Args:
+            after: Leave out those up to this place in the order of all memories.
+        """
+        parameters = {"thread_id": thread_id, "after": after}
+        with self.engine.read() as connection:
+            rows = connection.execute(self._source_statements.texts_of_thread, parameters)
+            return [MemoryText(**{**row._mapping, "content": row.content or ""}) for row in rows]
+
+    def prepare_lock_messages(
+        self, thread_id: str, message_ids: Sequence[str]
+    ) -> Prepared[set[str]]:
+        """Prepare to lock messages of a thread; gives the ids of those that are still there.
+
+        None is when the thread is gone.
+        """
+        existing = self.statements.existing(THREAD, locked=True)
+
+        def apply(transaction: WriteTransaction) -> set[str]:
+            if not transaction.execute(existing, {"ids": [thread_id]}).first():
+                return set()
+            found: set[str] = set()
+            for part in in_lists(sorted(message_ids)):
+                chosen = {"thread_id": thread_id, "ids": part}
+                rows = transaction.execute(self._source_statements.lock_messages, chosen)
+                found |= set(rows.scalars())
+            return found
+
+        return Prepared(apply)
 
     def prepare_delete_derived(self, message_id: str) -> Prepared[list[str]]:
         """Prepare to delete the memories that have no source but this message; gives their ids.
