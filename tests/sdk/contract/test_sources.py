@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from oracleagentmemory.apis import RecordStatus
+from oracleagentmemory.apis.sources import MemorySource
 from oracleagentmemory.core.sqlmemorystore import SQLMemoryStore
 from oracleagentmemory.errors import InvalidInputError
-from oracleagentmemory.storage.store.sources import MemorySource
 from tests.sdk.contract.snapshots import check_agreement
 
 
@@ -92,6 +92,18 @@ def test_messages_that_are_gone_cannot_be_locked(filled: SQLMemoryStore) -> None
     assert filled.write(filled.prepare_lock_messages("t2", ["n1"])) == set()
     filled.delete_thread("t1")
     assert filled.write(filled.prepare_lock_messages("t1", ["n1"])) == set()
+
+
+def test_the_first_expiry_of_messages_is_known(filled: SQLMemoryStore) -> None:
+    assert filled.first_expiry(["n1", "n2"]) is None
+    filled.update("message", "n1", ttl_days=3)
+    first = filled.first_expiry(["n1", "n2"])
+    filled.update("message", "n2", ttl_days=2)
+    second = filled.first_expiry(["n1", "n2"])
+    assert first is not None
+    assert second is not None
+    assert (first - second).days == 1
+    assert filled.first_expiry([]) is None
 
 
 def test_a_bad_id_is_refused_before_anything_is_read(filled: SQLMemoryStore) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from oracleagentmemory.apis.records import RecordStatus
+from oracleagentmemory.apis.sources import MemorySource
 from oracleagentmemory.apis.validation import check_id
 from oracleagentmemory.storage.engine import WriteTransaction
 from oracleagentmemory.storage.extras import ExtraTables
@@ -19,25 +20,6 @@ from oracleagentmemory.storage.layout import ManagedTables
 from oracleagentmemory.storage.statements import bind, in_lists, not_expired
 from oracleagentmemory.storage.store.lifecycle import Lifecycle
 from oracleagentmemory.storage.writes import Prepared, prepared_value
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MemorySource:
-    """One message that a memory was extracted from.
-
-    Attributes:
-        job_id: The extraction that found it.
-        model: The model that answered, as its adapter names it.
-        prompt_version: Name and version of the prompt.
-        recorded_at: When it was noted, aware UTC; the store fills it in.
-    """
-
-    memory_id: str
-    message_id: str
-    job_id: str | None = None
-    model: str | None = None
-    prompt_version: str | None = None
-    recorded_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +89,13 @@ class SourceStatements:
             not_expired(self.memory),
         )
         return sa.select(*columns).where(*conditions).order_by(c.order_seq)
+
+    @functools.cached_property
+    def first_expiry(self) -> sa.Select[Any]:
+        """Select when the first of the messages `:ids` expires."""
+        c = self.message.c
+        among = c.record_id.in_(bind("ids", c.record_id, expanding=True))
+        return sa.select(sa.func.min(c.expires_at, type_=c.expires_at.type)).where(among)
 
     @functools.cached_property
     def lock_messages(self) -> sa.Select[Any]:
@@ -187,6 +176,15 @@ class Sourcing(Lifecycle):
         with self.engine.read() as connection:
             rows = connection.execute(self._source_statements.texts_of_thread, parameters)
             return [MemoryText(**{**row._mapping, "content": row.content or ""}) for row in rows]
+
+    def first_expiry(self, message_ids: Sequence[str]) -> datetime | None:
+        """Return when the first of some messages expires, None when none of them does."""
+        with self.engine.read() as connection:
+            found = [
+                connection.execute(self._source_statements.first_expiry, {"ids": part}).scalar()
+                for part in in_lists(message_ids)
+            ]
+        return min((one for one in found if one is not None), default=None)
 
     def prepare_lock_messages(
         self, thread_id: str, message_ids: Sequence[str]
