@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from oracleagentmemory._notset import NOT_SET_MARKER, Maybe
@@ -52,3 +52,26 @@ def check_image_limits(fields: Mapping[str, object]) -> dict[str, int]:
             raise InvalidInputError(f"{name} must be an int from 1 to {largest}")
         checked[name] = value
     return checked
+
+
+def check_image_sizes(sizes: Sequence[int], limits: Mapping[str, int]) -> None:
+    """Refuse the images of one LLM request that are too many or too large.
+
+    Args:
+        sizes: Raw bytes of each image; base64, text and JSON do not count.
+        limits: Resolved limits, all three.
+
+    Raises:
+        InvalidInputError: A limit is exceeded; the text names it.
+    """
+    for name, size in (
+        ("max_images_per_llm_request", len(sizes)),
+        ("max_raw_image_bytes", max(sizes, default=0)),
+        ("max_total_raw_image_bytes_per_llm_request", sum(sizes)),
+    ):
+        if size > limits[name]:
+            what = f"{size} images" if name == "max_images_per_llm_request" else f"{size} bytes"
+            raise InvalidInputError(
+                f"a model request with {what} exceeds {name} of {limits[name]}; "
+                f"send less, or raise the limit up to {_LIMITS[name][1]}"
+            )

@@ -15,6 +15,7 @@ from oracleagentmemory.core.imageinputlimitconfig import (
     DEFAULT_IMAGE_LIMITS,
     ImageInputLimitConfig,
     check_image_limits,
+    check_image_sizes,
 )
 from oracleagentmemory.core.llms.prompts import (
     chat_messages,
@@ -190,15 +191,7 @@ class Llm(ILlm):
             raise InvalidInputError(
                 f"{self.model} is not known to read images; supports_vision=True says it does"
             )
-        limits = self._image_limits
-        if len(sizes) > limits["max_images_per_llm_request"]:
-            raise InvalidInputError(f"{len(sizes)} images are more than max_images_per_llm_request")
-        if max(sizes) > limits["max_raw_image_bytes"]:
-            raise InvalidInputError(f"an image of {max(sizes)} bytes exceeds max_raw_image_bytes")
-        if sum(sizes) > limits["max_total_raw_image_bytes_per_llm_request"]:
-            raise InvalidInputError(
-                f"images of {sum(sizes)} bytes exceed max_total_raw_image_bytes_per_llm_request"
-            )
+        check_image_sizes(sizes, self._image_limits)
 
     @contextlib.contextmanager
     def _place(self) -> Iterator[None]:
