@@ -167,6 +167,8 @@ CREATE INDEX acme_memory_link_source_i ON acme_memory_link (source_memory_id)
 
 CREATE INDEX acme_memory_link_target_i ON acme_memory_link (target_memory_id)
 
+CREATE INDEX acme_x_memory_link_created_i ON acme_memory_link (created_at, relation_id)
+
 CREATE TABLE acme_record_chunks (
 	chunk_id NUMBER GENERATED ALWAYS AS IDENTITY,
 	source_id VARCHAR2(128) NOT NULL,

@@ -10,6 +10,7 @@ from oracleagentmemory.inspection.explain import (
     Standing,
 )
 from oracleagentmemory.inspection.inspector import StoreInspector
+from oracleagentmemory.inspection.relations import RelationFilters, RelationPage, RelationRow
 from oracleagentmemory.inspection.results import (
     Actor,
     ActorPage,
@@ -52,6 +53,9 @@ __all__ = [
     "OutsidePage",
     "Page",
     "RecordFilters",
+    "RelationFilters",
+    "RelationPage",
+    "RelationRow",
     "Row",
     "RowKind",
     "Standing",

@@ -20,6 +20,13 @@ from oracleagentmemory.inspection.explain import ExplainScope, Explanation, expl
 from oracleagentmemory.inspection.facets import FacetCounts
 from oracleagentmemory.inspection.page_statements import Direction
 from oracleagentmemory.inspection.pages import Pages
+from oracleagentmemory.inspection.relations import (
+    RelationFilters,
+    RelationPage,
+    RelationRow,
+    Relations,
+    relation_binds,
+)
 from oracleagentmemory.inspection.results import (
     COUNT_LIMIT,
     Actor,
@@ -53,6 +60,8 @@ if TYPE_CHECKING:
     from oracleagentmemory.core.sqlmemorystore import SQLMemoryStore
 
 MAX_PAGE = 1_000
+# Each has two ends, which are read as one list of ids.
+_MAX_RELATIONS = 500
 _EMPTY_DIGEST = ThreadDigest(message_count=0, memory_count=0, first_text="", last_effective_at=None)
 
 
@@ -79,6 +88,7 @@ class StoreInspector:
         self._pages = {kind: Pages(sources[kind]) for kind in ("memory", "message", "thread")}
         self._facets = {kind: FacetCounts(sources[kind], self._pages[kind]) for kind in self._pages}
         self._changes = Changes(store.extras)
+        self._relations = Relations(tables, self._pages["memory"])
         self._users = Actors(ActorStatements("user", tables, sources))
         self._agents = Actors(ActorStatements("agent", tables, sources))
         self._digests = Digests(sources)
@@ -160,6 +170,56 @@ class StoreInspector:
             return self._facets[kind].none
         with self._store.engine.read() as connection:
             return self._facets[kind].read(connection, criteria, top, alternatives=alternatives)
+
+    def relations(
+        self,
+        *,
+        before: str | None = None,
+        after: str | None = None,
+        limit: int = 50,
+        **filters: Unpack[RelationFilters],
+    ) -> RelationPage:
+        """Return a page of relations, newest first, with the memories at their ends.
+
+        Args:
+            before: ``RelationPage.older`` of another page.
+            after: ``RelationPage.newer`` of another page.
+            limit: Relations a page, 1 to 500.
+            filters: See :class:`RelationFilters`.
+
+        Raises:
+            InvalidInputError: If a filter, the limit or a cursor is not valid, or both cursors
+                are given.
+        """
+        binds, cursor = relation_binds(filters), _one_cursor(before, after)
+        _check_limit(limit, most=_MAX_RELATIONS)
+        direction: Direction = "newest"
+        if cursor is not None:
+            parse_cursor("relation", cursor)
+            direction = "newer" if before is None else "older"
+        if binds is None:
+            return RelationPage(rows=[], older=None, newer=None)
+        with self._store.engine.read() as connection:
+            return self._relations.page(connection, binds, direction, cursor, limit)
+
+    def relation(
+        self, relation_id: str, *, user_ids: Collection[str] | None = None
+    ) -> RelationRow | None:
+        """Return a relation by its id, or ``None`` when none is visible."""
+        rows = self.relations(ids=[relation_id], user_ids=user_ids, limit=1).rows
+        return rows[0] if rows else None
+
+    def relation_count(self, **filters: Unpack[RelationFilters]) -> Count:
+        """Count relations: exact to 10,000, then capped.
+
+        Raises:
+            InvalidInputError: If a filter is not valid.
+        """
+        binds = relation_binds(filters)
+        if binds is None:
+            return Count(value=0, capped=False)
+        with self._store.engine.read() as connection:
+            return self._relations.count(connection, binds)
 
     def changes(
         self,

@@ -85,7 +85,7 @@ class PageStatements:
         return (
             sa.select(*source.table.c, *notes)
             .select_from(source.noted(keys.join(source.table, same)))
-            .order_by(*_ordered([keys.c[column.name] for column in source.order], direction))
+            .order_by(*ordered([keys.c[column.name] for column in source.order], direction))
         )
 
     def _merged_keys(
@@ -106,7 +106,7 @@ class PageStatements:
         # Each walk is wrapped: a part of a UNION takes no ORDER BY of its own.
         parts = [sa.select(*walk.subquery(f"walk_{i}").c) for i, walk in enumerate(each)]
         merged = sa.union_all(*parts).subquery("walks")
-        order = _ordered([merged.c[column.name] for column in self.source.order], direction)
+        order = ordered([merged.c[column.name] for column in self.source.order], direction)
         return sa.select(*merged.c).order_by(*order).limit(_LIMIT)
 
     def _walk(
@@ -124,8 +124,8 @@ class PageStatements:
             sa.select(*columns.values())
             .select_from(source.rows_for(shape))
             .where(*source.conditions(shape, metadata, user_by_index=by_user))
-            .where(*_beyond(source.order, direction))
-            .order_by(*_ordered(source.order, direction))
+            .where(*beyond(source.order, direction))
+            .order_by(*ordered(source.order, direction))
             .limit(_LIMIT)
         )
 
@@ -136,13 +136,14 @@ def _walks(criteria: Criteria) -> int:
     return 0 if criteria.shape() & _NARROW or len(users) > _MAX_WALKS else len(users)
 
 
-def _ordered(
+def ordered(
     columns: Iterable[ColumnElement[Any]], direction: Direction
 ) -> list[ColumnElement[Any]]:
+    """The order of a walk, nearest rows first."""
     return [column.asc() if direction == "newer" else column.desc() for column in columns]
 
 
-def _beyond(order: tuple[sa.Column[Any], ...], direction: Direction) -> list[ColumnElement[bool]]:
+def beyond(order: tuple[sa.Column[Any], ...], direction: Direction) -> list[ColumnElement[bool]]:
     """The keyset condition; with two columns in the form that both databases can seek on."""
     if direction == "newest":
         return []

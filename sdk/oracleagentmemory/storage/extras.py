@@ -147,3 +147,5 @@ class ExtraTables:
         sa.Index(f"{x}thread_user_i", thread.user_id, *page)
         sa.Index(f"{x}thread_agent_i", thread.agent_id, *page)
         sa.Index(f"{x}thread_created_i", *page)
+        link = managed.memory_link.c
+        sa.Index(f"{x}memory_link_created_i", link.created_at, link.relation_id)

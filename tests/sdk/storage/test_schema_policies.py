@@ -259,7 +259,10 @@ def test_an_older_layout_is_named_and_then_upgraded(path: Path) -> None:
             SQLiteMemoryStore(path, schema_policy=policy)
     assert things_of(path) == before
     with opened(path) as store:
-        assert store.repairs == ("upgraded to layout 2: a table for the vectors of a re-embedding",)
+        assert store.repairs == (
+            "upgraded to layout 2: a table for the vectors of a re-embedding",
+            "made again: index x_memory_link_created_i",
+        )
         assert store.current_config().extras_version == 2
         found = store.search(None, 1, query_vector=[0, 1, 0, 0], user_id="ann",
                              exact_user_match=True)  # fmt: skip

@@ -15,7 +15,7 @@ from oracleagentmemory.apis.relations import RecordRelation, RelationType
 from oracleagentmemory.errors import DuplicateIdError, InvalidInputError, NotFoundError
 from oracleagentmemory.storage.engine import WriteTransaction
 from oracleagentmemory.storage.filters import metadata_matches, parse_filter
-from oracleagentmemory.storage.kinds import can_exist
+from oracleagentmemory.storage.kinds import RELATION, can_exist
 from oracleagentmemory.storage.lifecycle import LIFECYCLE_REASONS
 from oracleagentmemory.storage.relations import (
     RelationDraft,
@@ -27,6 +27,7 @@ from oracleagentmemory.storage.relations import (
     selection,
     to_relation,
 )
+from oracleagentmemory.storage.rows import row_fingerprint
 from oracleagentmemory.storage.statements import in_lists
 from oracleagentmemory.storage.store.lifecycle import Lifecycle
 from oracleagentmemory.storage.store.reading import Reading
@@ -297,21 +298,35 @@ class Relating(Reading, Lifecycle):
         opposite_relation_types: Any = NOT_SET_MARKER,
         timestamps: Any = NOT_SET_MARKER,
         metadata: Any = NOT_SET_MARKER,
+        *,
+        if_fingerprint: str | None = None,
     ) -> Prepared[builtins.list[str]]:
-        """Prepare what `update_relations` writes."""
+        """Prepare what `update_relations` writes.
+
+        Args:
+            if_fingerprint: Change them only while each of them has this fingerprint.
+        """
         changes = relation_changes(
             relation_ids, relation_types, opposite_relation_types, timestamps, metadata
         )
         if not changes:
             return prepared_value([])
-        return Prepared(lambda transaction: self._update_relations(transaction, changes))
+        return Prepared(
+            lambda transaction: self._update_relations(transaction, changes, if_fingerprint)
+        )
 
     def _update_relations(
-        self, transaction: WriteTransaction, changes: Mapping[str, Mapping[str, Any]]
+        self,
+        transaction: WriteTransaction,
+        changes: Mapping[str, Mapping[str, Any]],
+        if_fingerprint: str | None,
     ) -> builtins.list[str]:
         links, memories = self._locked_relations(transaction, list(changes))
         if not links:
             return []
+        for link in links:
+            current = row_fingerprint(RELATION, link)
+            self._check_fingerprint(if_fingerprint, current, link.relation_id)
         rows = [_changed(link, changes[link.relation_id]) for link in links]
         try:
             transaction.execute(self._relation_statements.update, rows)
@@ -337,14 +352,23 @@ class Relating(Reading, Lifecycle):
         """
         return self.write(self.prepare_delete_relations(relation_ids))
 
-    def prepare_delete_relations(self, relation_ids: Any) -> Prepared[int]:
-        """Prepare what `delete_relations` writes."""
+    def prepare_delete_relations(
+        self, relation_ids: Any, *, if_fingerprint: str | None = None
+    ) -> Prepared[int]:
+        """Prepare what `delete_relations` writes.
+
+        Args:
+            if_fingerprint: Delete them only while each of them has this fingerprint.
+        """
         ids = sorted(set(checked_ids(relation_ids)))
         if not ids:
             return prepared_value(0)
 
         def apply(transaction: WriteTransaction) -> int:
             links, _ = self._locked_relations(transaction, ids)
+            for link in links:
+                current = row_fingerprint(RELATION, link)
+                self._check_fingerprint(if_fingerprint, current, link.relation_id)
             if links:
                 self._unlink(transaction, links)
             return len(links)
