@@ -5,12 +5,24 @@ from __future__ import annotations
 import abc
 import builtins
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeVar
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from oracleagentmemory._notset import NOT_SET_MARKER, Maybe, _NotSetMarker
 from oracleagentmemory.apis.memorystore import IMemoryStore, MetadataFilter, PendingRecordBatch
-from oracleagentmemory.apis.records import MemoryRecord, MessageRecord, MetadataValue, Record
+from oracleagentmemory.apis.records import (
+    MemoryRecord,
+    MessageRecord,
+    MetadataValue,
+    Record,
+    ThreadSummaryRecord,
+)
+from oracleagentmemory.apis.sources import MemorySource
+from oracleagentmemory.storage.store.summaries import SummaryDraft
 from oracleagentmemory.storage.writes import Prepared
+
+if TYPE_CHECKING:
+    from oracleagentmemory.storage.store.sources import MemoryText
 
 T = TypeVar("T")
 
@@ -29,6 +41,16 @@ class OracleMemoryStore(IMemoryStore):
     @abc.abstractmethod
     def write_all(self, prepared: Sequence[Prepared[Any]]) -> builtins.list[Any]:
         """Apply several prepared changes in one transaction, in order."""
+
+    @property
+    @abc.abstractmethod
+    def in_transaction(self) -> bool:
+        """Whether a transaction, ours or a caller's, is open on this thread."""
+
+    @property
+    @abc.abstractmethod
+    def in_callers_transaction(self) -> bool:
+        """Whether slow work on this thread would hold an open write transaction."""
 
     @abc.abstractmethod
     def refuse_in_transaction(self, what: str) -> None:
@@ -176,6 +198,14 @@ class OracleMemoryStore(IMemoryStore):
         """Prepare a change of a thread."""
 
     @abc.abstractmethod
+    def prepare_save_summary(self, thread_id: str, draft: SummaryDraft) -> Prepared[bool]:
+        """Prepare the saving of a thread's summary; gives whether it was saved."""
+
+    @abc.abstractmethod
+    def summary_holds(self, summary: ThreadSummaryRecord) -> bool:
+        """Say whether no message that a summary covers has expired since it was saved."""
+
+    @abc.abstractmethod
     def get_memory(self, memory_id: str) -> MemoryRecord | None:
         """Return the memory of any of the four types, None when there is none."""
 
@@ -200,6 +230,42 @@ class OracleMemoryStore(IMemoryStore):
     @abc.abstractmethod
     def count_thread_messages(self, thread_id: str) -> int:
         """Return how many visible messages a thread has."""
+
+    @abc.abstractmethod
+    def memory_sources(self, memory_ids: Sequence[str]) -> dict[str, builtins.list[MemorySource]]:
+        """Return the messages that memories were extracted from, by memory id."""
+
+    @abc.abstractmethod
+    def derived_memories(self, message_ids: Sequence[str]) -> dict[str, builtins.list[str]]:
+        """Return the memories that were extracted from messages, by message id."""
+
+    @abc.abstractmethod
+    def prepare_add_sources(self, sources: Sequence[MemorySource]) -> Prepared[int]:
+        """Prepare to note where memories came from."""
+
+    @abc.abstractmethod
+    def prepare_delete_derived(self, message_id: str) -> Prepared[builtins.list[str]]:
+        """Prepare to delete the memories that have no source but this message."""
+
+    @abc.abstractmethod
+    def thread_texts(self, thread_id: str, *, after: int = 0) -> builtins.list[MemoryText]:
+        """Return the valid memories of a thread, oldest first."""
+
+    @abc.abstractmethod
+    def first_expiry(self, message_ids: Sequence[str]) -> datetime | None:
+        """Return when the first of some messages expires."""
+
+    @abc.abstractmethod
+    def prepare_lock_messages(
+        self, thread_id: str, message_ids: Sequence[str]
+    ) -> Prepared[set[str]]:
+        """Prepare to lock messages of a thread; gives those that are still there."""
+
+    @abc.abstractmethod
+    def prepare_add_batches(
+        self, batches: Sequence[PendingRecordBatch], **store_kwargs: Any
+    ) -> Prepared[builtins.list[str]]:
+        """Prepare `add_batches`."""
 
     @abc.abstractmethod
     def fingerprint(self, record_type: str, record_id: str) -> str | None:
