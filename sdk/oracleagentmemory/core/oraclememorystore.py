@@ -262,12 +262,6 @@ class OracleMemoryStore(IMemoryStore):
         """Prepare to lock messages of a thread; gives those that are still there."""
 
     @abc.abstractmethod
-    def prepare_add_batches(
-        self, batches: Sequence[PendingRecordBatch], **store_kwargs: Any
-    ) -> Prepared[builtins.list[str]]:
-        """Prepare `add_batches`."""
-
-    @abc.abstractmethod
     def fingerprint(self, record_type: str, record_id: str) -> str | None:
         """Return what `if_fingerprint=` takes for a record, None when there is none."""
 
