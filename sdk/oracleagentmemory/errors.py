@@ -17,6 +17,7 @@ Each error is an :class:`AgentMemoryError` and also the built-in that the docume
     |- RetryableError (RuntimeError)      may succeed when repeated
     |- StoreUnavailableError (RuntimeError)
     |- ModelError (RuntimeError)          a model refused a request, or answered with nonsense
+    |- ModelAnswerError (ValueError)      a model's answer is not what it was asked for
     `- NotYetError (NotImplementedError)  a documented capability that this version lacks
 """
 
@@ -33,6 +34,7 @@ __all__ = [
     "EmbedderMismatchError",
     "InvalidInputError",
     "MissingFieldError",
+    "ModelAnswerError",
     "ModelError",
     "NotFoundError",
     "NotYetError",
@@ -146,6 +148,12 @@ class ModelError(AgentMemoryError, RuntimeError):
     """A language or embedding model refused a request; the same one would be refused again."""
 
     code: ClassVar[str] = "model_failed"
+
+
+class ModelAnswerError(AgentMemoryError, ValueError):
+    """A model answered, but not with what the SDK asked for; another answer may serve."""
+
+    code: ClassVar[str] = "model_answer"
 
 
 class NotYetError(AgentMemoryError, NotImplementedError):

@@ -26,6 +26,7 @@ BUILT_INS = {
     errors.StateError: RuntimeError,
     errors.RetryableError: RuntimeError,
     errors.StoreUnavailableError: RuntimeError,
+    errors.ModelAnswerError: ValueError,
     errors.ModelError: RuntimeError,
     errors.NotYetError: NotImplementedError,
 }

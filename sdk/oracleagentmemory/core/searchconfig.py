@@ -18,11 +18,18 @@ DEFAULT_MAX_RESULTS = 10
 LARGEST_MAX_RESULTS = 1000
 #: Estimated tokens; fewer hold hardly one result.
 SMALL_TOKEN_BUDGET = 1000
+DEFAULT_PROBE_POINTS = 3
 MAX_PROBE_POINTS = 16
+DEFAULT_PROTECTED_FRACTION = 0.1
 
 
 class PruningEvaluationMode(enum.StrEnum):
-    """How many documents the pruner looks at."""
+    """How many documents the pruner looks at, and what follows from them.
+
+    ``FAST`` looks at pairs of neighbours at even distances, and the results end before the first
+    pair without a relevant one. ``EXTENDED`` looks at the same pairs, and the results end after
+    the last pair with a relevant one. ``EXHAUSTIVE`` looks at every document.
+    """
 
     FAST = "fast"
     EXTENDED = "extended"
@@ -62,12 +69,17 @@ class TopKMemorySearchConfig(_RerankingMemorySearchConfig):
 
 @dataclass
 class PruningMemorySearchConfig(_RerankingMemorySearchConfig):
-    """Results that an LLM has found relevant.
+    """Results without those that an LLM finds to have nothing to do with the query.
+
+    The results are reranked first, when a reranker is given; token budgets come last.
 
     Attributes:
-        pruner: Judges documents.
-        num_probe_points: Places at which ``FAST`` and ``EXTENDED`` look, 1 to 16.
-        protected_fraction: Share of the best results that is never removed, 0 to 1.
+        pruner: Judges documents, one a request, at most 16 at the same time. An answer that is no
+            decision is a ``ValueError`` of the search; what the pruner raises comes through.
+        evaluation_mode: How many documents it looks at; ``FAST`` by default.
+        num_probe_points: Places at which ``FAST`` and ``EXTENDED`` look, 1 to 16; 3 by default.
+        protected_fraction: Share of the best results that is never removed, 0 to 1, rounded up,
+            one at least; 0.1 by default.
     """
 
     pruner: ILlm = field(kw_only=True)
@@ -144,10 +156,14 @@ def _at_least_one(value: Maybe[int], what: str) -> None:
 
 
 def _check_pruning(config: PruningMemorySearchConfig) -> None:
+    mode = config.evaluation_mode
+    if not isinstance(mode, _NotSetMarker) and not isinstance(mode, PruningEvaluationMode):
+        raise WrongTypeError("evaluation_mode must be a PruningEvaluationMode")
     _at_least_one(config.num_probe_points, "num_probe_points")
-    if given(config.num_probe_points, 1) > MAX_PROBE_POINTS:
+    if int(given(config.num_probe_points, 1)) > MAX_PROBE_POINTS:
         raise InvalidInputError(f"num_probe_points must be at most {MAX_PROBE_POINTS}")
-    if not 0 <= given(config.protected_fraction, 0.0) <= 1:
+    fraction: object = given(config.protected_fraction, 0.0)
+    if not isinstance(fraction, int | float) or not 0 <= fraction <= 1:
         raise InvalidInputError("protected_fraction must be from 0 to 1")
 
 

@@ -11,16 +11,15 @@ from oracleagentmemory.apis.records import MEMORY_TYPES, MetadataValue
 from oracleagentmemory.apis.searchresult import SearchResult, SearchResultFormatConfig
 from oracleagentmemory.apis.searchscope import SearchScope
 from oracleagentmemory.apis.validation import check_flag, check_id, check_text
-from oracleagentmemory.core.budgets import within_budget
+from oracleagentmemory.core.refining import check_calls, refine
 from oracleagentmemory.core.searchconfig import (
     DEFAULT_MAX_RESULTS,
     MemorySearchConfig,
-    PruningMemorySearchConfig,
     check_budget,
     check_max_results,
 )
 from oracleagentmemory.core.searchresult import OracleSearchResult
-from oracleagentmemory.errors import InvalidInputError, NotYetError, WrongTypeError
+from oracleagentmemory.errors import InvalidInputError, WrongTypeError
 
 if TYPE_CHECKING:
     from oracleagentmemory.core.oraclememorystore import OracleMemoryStore
@@ -118,20 +117,21 @@ def search(
     scope: SearchScope,
     asked: SearchArguments,
 ) -> list[SearchResult]:
-    """Search a store, rerank when the config says so, and keep what fits the budgets.
+    """Search a store, rerank and prune when the config says so, and keep what fits the budgets.
 
     Raises:
         InvalidInputError: If an argument is out of bounds; nothing was read then.
+        ModelAnswerError: If the reranker or the pruner answers with nonsense.
+        StateError: If a model would be asked inside an open write transaction.
     """
     query = _check_query(asked.query)
     default = given(getattr(config, "max_results", NOT_SET_MARKER), DEFAULT_MAX_RESULTS)
     count = check_max_results(given(asked.max_results, default))
-    hard = _budget(asked.token_budget, config.token_budget, "token_budget")
-    soft = _budget(asked.soft_token_budget, config.soft_token_budget, "soft_token_budget")
+    hard = budget(asked.token_budget, config.token_budget, "token_budget")
+    soft = budget(asked.soft_token_budget, config.soft_token_budget, "soft_token_budget")
     check_flag(asked.include_invalid_results, "include_invalid_results")
     with_invalid = given(asked.include_invalid_results, True)
-    if isinstance(config, PruningMemorySearchConfig):
-        raise NotYetError("pruning of search results is not supported by this version")
+    check_calls(store, config)
     found = store.search(
         query,
         count,
@@ -151,7 +151,7 @@ def search(
     results: list[SearchResult] = [
         OracleSearchResult(distance, record, format_config=written_as) for record, distance in found
     ]
-    return within_budget(_reranked(store, config, query, results), hard, soft)
+    return refine(store, config, query, results, hard=hard, soft=soft).kept
 
 
 def _check_query(query: object) -> str:
@@ -163,7 +163,8 @@ def _check_query(query: object) -> str:
     return text
 
 
-def _budget(asked: Maybe[int], configured: Maybe[int | None], what: str) -> int | None:
+def budget(asked: Maybe[int], configured: Maybe[int | None], what: str) -> int | None:
+    """Return the tokens that results may have: as asked, else as configured."""
     value = check_budget(given(asked, None), what)
     return given(configured, None) if value is None else value
 
@@ -180,22 +181,3 @@ def _check_types(record_types: object) -> set[str] | None:
         known = ", ".join(sorted(SEARCHED_TYPES))
         raise InvalidInputError(f"unknown record type {unknown[0]!r:.80}; known are {known}")
     return set(names)
-
-
-def _reranked(
-    store: OracleMemoryStore,
-    config: MemorySearchConfig,
-    query: str,
-    results: list[SearchResult],
-) -> list[SearchResult]:
-    reranker = given(getattr(config, "reranker", NOT_SET_MARKER), None)
-    if reranker is None or not results:
-        return results
-    size = given(getattr(config, "reranker_max_candidates", NOT_SET_MARKER), len(results))
-    head, tail = results[:size], results[size:]
-    store.refuse_in_transaction("reranking search results")
-    response = reranker.rerank(query, [result.content for result in head])
-    order = [place.index for place in response.results]
-    if sorted(order) != list(range(len(head))):
-        raise InvalidInputError("the reranker did not return every document exactly once")
-    return [head[index] for index in order] + tail

@@ -57,6 +57,7 @@ from oracleagentmemory.storage.extras import scope_key
 
 if TYPE_CHECKING:
     from oracleagentmemory.core.dbsearch import SearchStrategy
+    from oracleagentmemory.core.searchconfig import MemorySearchConfig
     from oracleagentmemory.core.sqlmemorystore import SQLMemoryStore
 
 MAX_PAGE = 1_000
@@ -367,6 +368,7 @@ class StoreInspector:
         *,
         strategy: SearchStrategy | None = None,
         max_results: int = 10,
+        search_config: MemorySearchConfig | None = None,
         **scope: Unpack[ExplainScope],
     ) -> Explanation:
         """Search and tell each stage's rank and score of what was found.
@@ -375,13 +377,16 @@ class StoreInspector:
             query: Text.
             strategy: What to compare; the store's own strategy when omitted.
             max_results: At most so many records, at least 1.
+            search_config: Reranks, prunes and cuts what was found, as searches with it do; its
+                models are asked.
             scope: See :class:`ExplainScope`.
 
         Raises:
             InvalidInputError: If an argument is not valid, or a strategy that compares vectors
                 is asked of a store without an embedder.
+            ModelAnswerError: If the reranker or the pruner answers with nonsense.
         """
-        return explain(self._store, query, strategy, max_results, scope)
+        return explain(self._store, query, strategy, max_results, search_config, scope)
 
     def by_day(
         self,

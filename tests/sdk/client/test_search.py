@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,12 +17,11 @@ from oracleagentmemory.apis import (
 from oracleagentmemory.core import (
     OracleAgentMemory,
     OracleThread,
-    PruningMemorySearchConfig,
+    SearchStrategy,
     SQLiteMemoryStore,
     TopKMemorySearchConfig,
 )
-from oracleagentmemory.errors import NotYetError
-from tests.sdk.client.conftest import EXTRACTION_OFF, SilentLlm, WordEmbedder
+from tests.sdk.client.conftest import DIMENSION, EXTRACTION_OFF, WordEmbedder
 
 TIME = "2024-05-01T10:00:00+00:00"
 
@@ -195,6 +195,59 @@ def test_r098_messages_memories_and_profiles_are_searched_by_default(
     assert sorted(ids(client, "apple", user_id="u1"), key=str) == sorted([*kinds, "message", "u1"])
 
 
+@pytest.mark.parametrize(
+    ("query", "vector", "reason"),
+    [
+        (None, None, "query"),
+        ("apple", [1.0] * DIMENSION, "query"),
+        ("", None, "query"),
+        (" \n\t", None, "query"),
+        (None, [], "embedding"),
+        (None, [[1.0] * DIMENSION], "query_vector"),
+        (None, [float("nan")] * DIMENSION, "finite"),
+        (None, [float("inf")] * DIMENSION, "finite"),
+    ],
+)
+def test_r092_a_search_takes_one_sound_query_or_vector(
+    shelf: SQLiteMemoryStore, embedder: WordEmbedder, query: Any, vector: Any, reason: str
+) -> None:
+    embedder.texts.clear()
+    with pytest.raises(ValueError, match=reason):
+        shelf.search(query, 3, query_vector=vector)
+    assert embedder.texts == []
+    vector = [float(number) for number in embedder.embed(["apple"])[0]]
+    assert [record.id for record, _ in shelf.search(None, 2, query_vector=vector)] == ["r0", "r1"]
+
+
+def test_r093_keywords_take_no_vector_and_hybrid_needs_an_embedder(
+    tmp_path: Path, shelf: SQLiteMemoryStore
+) -> None:
+    path = tmp_path / "memory.sqlite3"
+    words = SQLiteMemoryStore(path, search_strategy=SearchStrategy.KEYWORD)
+    with pytest.raises(ValueError, match="KEYWORD"):
+        words.search(None, 3, query_vector=[1.0] * DIMENSION)
+    assert len(words.search("apple", 3)) == 3
+    words.close()
+    with pytest.raises(ValueError, match="embedder"):
+        SQLiteMemoryStore(path, search_strategy=SearchStrategy.HYBRID).search("apple", 3)
+
+
+def test_r094_a_long_query_is_searched_in_pieces_whose_ranks_are_fused(
+    shelf: SQLiteMemoryStore, embedder: WordEmbedder
+) -> None:
+    shelf.add(["walrus tusks"], "memory", record_ids=["walrus"], user_ids="u1")
+    # Two pieces and more: each alone is below the size of a chunk.
+    query = "apple " * 700 + "walrus tusks " * 400
+    embedder.texts.clear()
+    found = shelf.search(query, 6, user_id="u1", exact_user_match=True)
+    assert len(embedder.texts) > 1
+    assert {"r0", "walrus"} <= {record.id for record, _ in found}
+    distances = [distance for _, distance in found]
+    assert distances == sorted(distances)
+    # Shares of the fused score: 1 - distance of all found records is 1 in sum.
+    assert sum(1 - distance for distance in distances) == pytest.approx(1.0)
+
+
 @pytest.fixture
 def sized(client: OracleAgentMemory) -> OracleAgentMemory:
     """Four memories whose results have 46, 58, 71 and 83 estimated tokens."""
@@ -297,12 +350,6 @@ def test_a_threads_search_uses_the_threads_config(shelf: SQLiteMemoryStore) -> N
     wanted = ["r0", "r1"]
     assert ids(thread, "apple", exact_agent_match=False) == wanted
     assert ids(client.get_thread("t"), "apple", exact_agent_match=False) == wanted
-
-
-def test_pruning_is_refused_until_it_is_supported(shelf: SQLiteMemoryStore, llm: SilentLlm) -> None:
-    with pytest.raises(NotYetError):
-        searched_by(shelf, PruningMemorySearchConfig(pruner=llm))
-    assert llm.calls == 0
 
 
 def test_another_clients_write_is_found_by_the_next_search(
