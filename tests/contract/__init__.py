@@ -1,0 +1,1 @@
+"""The SDK beside the release that it follows: `docs/contract.md` says what is compared and how."""
