@@ -46,6 +46,18 @@ def read(file: Path) -> str:
     return (ROOT / file).read_text(encoding="utf-8")
 
 
+def table_rows(text: str) -> list[list[str]]:
+    """The cells of each table row, headings and rules left out."""
+    rows = [
+        [cell.strip() for cell in line.strip().strip("|").split("|")]
+        for line in text.splitlines()
+        if line.startswith("|")
+    ]
+    rules = [number for number, cells in enumerate(rows) if set("".join(cells)) <= set("-: ")]
+    heads = {number - 1 for number in rules} | set(rules)
+    return [cells for number, cells in enumerate(rows) if number not in heads]
+
+
 @dataclass(frozen=True)
 class Import:
     """One name that a module imports, with the line that does it."""

@@ -13,7 +13,7 @@ from django.core.management.base import BaseCommand
 from memoryapp.api.v1 import api
 from memoryapp.environment import Environment
 from oracleagentmemory import errors
-from tests.architecture.sources import ROOT, own_files, read
+from tests.architecture.sources import ROOT, own_files, read, table_rows
 
 REQUIREMENTS = Path("docs/requirements.md")
 STATES = {"open", "later"}
@@ -21,18 +21,6 @@ STATES = {"open", "later"}
 
 def own_commands() -> list[str]:
     return sorted(name for name, app in get_commands().items() if app == "memoryapp")
-
-
-def table_rows(text: str) -> list[list[str]]:
-    """The cells of each table row, headings and rules left out."""
-    rows = [
-        [cell.strip() for cell in line.strip().strip("|").split("|")]
-        for line in text.splitlines()
-        if line.startswith("|")
-    ]
-    rules = [number for number, cells in enumerate(rows) if set("".join(cells)) <= set("-: ")]
-    heads = {number - 1 for number in rules} | set(rules)
-    return [cells for number, cells in enumerate(rows) if number not in heads]
 
 
 def test_settings_page_lists_every_setting_once() -> None:
