@@ -40,18 +40,24 @@ DEFAULT_IMAGE_LIMITS: dict[str, int] = {name: default for name, (default, _) in 
 
 
 def check_image_limits(fields: Mapping[str, object]) -> dict[str, int]:
-    """Return the limits of a config or of a saved thread, checked.
+    """Return the limits of a config, checked.
 
     Raises:
         InvalidInputError: If a limit is no int, below 1 or above its absolute maximum.
     """
-    checked: dict[str, int] = {}
-    for name, value in fields.items():
-        _, largest = _LIMITS[name]
-        if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= largest:
-            raise InvalidInputError(f"{name} must be an int from 1 to {largest}")
-        checked[name] = value
+    checked = readable_image_limits(fields)
+    for name in fields.keys() - checked.keys():
+        raise InvalidInputError(f"{name} must be an int from 1 to {_LIMITS[name][1]}")
     return checked
+
+
+def readable_image_limits(fields: Mapping[str, object]) -> dict[str, int]:
+    """Return the limits among what a thread has saved, without any that cannot hold."""
+    return {
+        name: value
+        for name, (_, largest) in _LIMITS.items()
+        if type(value := fields.get(name)) is int and 1 <= value <= largest
+    }
 
 
 def check_image_sizes(sizes: Sequence[int], limits: Mapping[str, int]) -> None:
@@ -64,14 +70,13 @@ def check_image_sizes(sizes: Sequence[int], limits: Mapping[str, int]) -> None:
     Raises:
         InvalidInputError: A limit is exceeded; the text names it.
     """
-    for name, size in (
-        ("max_images_per_llm_request", len(sizes)),
-        ("max_raw_image_bytes", max(sizes, default=0)),
-        ("max_total_raw_image_bytes_per_llm_request", sum(sizes)),
+    for name, size, what in (
+        ("max_images_per_llm_request", len(sizes), "images"),
+        ("max_raw_image_bytes", max(sizes, default=0), "bytes in one image"),
+        ("max_total_raw_image_bytes_per_llm_request", sum(sizes), "bytes in all images"),
     ):
         if size > limits[name]:
-            what = f"{size} images" if name == "max_images_per_llm_request" else f"{size} bytes"
             raise InvalidInputError(
-                f"a model request with {what} exceeds {name} of {limits[name]}; "
+                f"a model request with {size} {what} exceeds {name} of {limits[name]}; "
                 f"send less, or raise the limit up to {_LIMITS[name][1]}"
             )

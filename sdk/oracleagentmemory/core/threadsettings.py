@@ -19,6 +19,7 @@ from oracleagentmemory.core.imageinputlimitconfig import (
     DEFAULT_IMAGE_LIMITS,
     ImageInputLimitConfig,
     check_image_limits,
+    readable_image_limits,
 )
 from oracleagentmemory.core.searchconfig import (
     MemorySearchConfig,
@@ -157,11 +158,7 @@ def saved_layer(
             for name in NUMBER_DEFAULTS
             if isinstance(saved.get(name), int) and name != _NOT_SAVED
         },
-        image_limits={
-            name: limit
-            for name, limit in _mapping(saved.get("image_input_limit_config")).items()
-            if name in DEFAULT_IMAGE_LIMITS and isinstance(limit, int)
-        },
+        image_limits=readable_image_limits(_mapping(saved.get("image_input_limit_config"))),
         search_config=search_config_from_json(search, of_client)
         if isinstance(search, Mapping)
         else None,

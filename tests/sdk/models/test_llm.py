@@ -15,6 +15,7 @@ from oracleagentmemory.apis.llms import LlmUsage
 from oracleagentmemory.apis.message import ImageContent, ImageMimeType, Message, TextContent
 from oracleagentmemory.core import ImageInputLimitConfig
 from oracleagentmemory.core.llms import Llm, LlmApiType
+from oracleagentmemory.core.llms.prompts import image_sizes
 from oracleagentmemory.errors import (
     AgentMemoryError,
     InvalidInputError,
@@ -294,6 +295,28 @@ def test_images_over_a_limit_are_not_sent(
     with pytest.raises(InvalidInputError, match=field):
         model.generate([image(), image()])
     assert server.requests == []
+
+
+@pytest.mark.parametrize(
+    ("part", "size"),
+    [
+        ({"type": "image_url", "image_url": {"url": "data:image/png;base64,eHh4eHg="}}, 5),
+        ({"type": "image_url", "image_url": "DATA:image/png;BASE64,eHh4\neHg="}, 5),
+        ({"type": "input_image", "image_url": "data:image/png;base64,eHh4eHg="}, 5),
+        ({"type": "image", "source": {"type": "base64", "data": "eHh4eHg="}}, 5),
+        ({"type": "file", "file": {"file_data": "data:image/webp;base64,eHh4eHg="}}, 5),
+        ({"type": "image_url", "image_url": {"url": "data:image/svg+xml,<svg/>"}}, 6),
+        ({"type": "image_url", "image_url": {"url": "https://example.com/a.png"}}, 0),
+        ({"type": "image", "source": {"type": "url", "url": "https://example.com/a.png"}}, 0),
+        ({"type": "file", "file": {"file_data": "data:application/pdf;base64,eHh4eHg="}}, None),
+        ({"type": "text", "text": "data:image/png;base64,eHh4eHg="}, None),
+    ],
+)
+def test_an_image_counts_by_its_raw_bytes_however_it_is_written(
+    part: dict[str, Any], size: int | None
+) -> None:
+    message = {"role": "user", "content": [part, {"type": "text", "text": "what?"}]}
+    assert image_sizes([message]) == ([] if size is None else [size])
 
 
 @pytest.mark.parametrize(

@@ -63,18 +63,47 @@ def _part(part: MessageContent) -> dict[str, Any]:
 
 
 def image_sizes(messages: Sequence[Mapping[str, Any]]) -> list[int]:
-    """Return the raw bytes of each image in messages; 0 for one given by its address."""
+    """Return the raw bytes of each image in messages; 0 for one given by its address.
+
+    Images count in every form that a provider's protocol has for them, not in ours alone: a limit
+    that another spelling passes would be none.
+    """
     sizes = []
     for message in messages:
         content = message["content"]
         for part in content if isinstance(content, list | tuple) else ():
-            if part.get("type") != "image_url":
-                continue
-            image = part.get("image_url")
-            url = str(image.get("url") if isinstance(image, Mapping) else image)
-            data = url.partition(",")[2] if url.startswith("data:") else ""
-            sizes.append(len(data.rstrip("=")) * 3 // 4)
+            if isinstance(part, Mapping) and (size := _image_size(part)) is not None:
+                sizes.append(size)
     return sizes
+
+
+def _image_size(part: Mapping[str, Any]) -> int | None:
+    """Return the raw bytes of a part that is an image, or ``None`` for any other part."""
+    kind = part.get("type")
+    if kind == "image":  # Anthropic's form, with bare base64
+        data = _inner(part.get("source"), "data")
+        return _base64_size(data) if isinstance(data, str) else 0
+    if kind == "file":
+        url = _inner(part.get("file"), "file_data")
+        if not isinstance(url, str) or url[:11].lower() != "data:image/":
+            return None
+    elif kind in ("image_url", "input_image"):
+        url = _inner(part.get("image_url"), "url")
+    else:
+        return None
+    if not isinstance(url, str) or url[:5].lower() != "data:":
+        return 0
+    head, _, data = url.partition(",")
+    return _base64_size(data) if head.lower().endswith(";base64") else len(data)
+
+
+def _inner(value: object, name: str) -> object:
+    return value.get(name) if isinstance(value, Mapping) else value
+
+
+def _base64_size(data: str) -> int:
+    digits = len(data) - sum(map(data.count, " \t\r\n="))
+    return digits * 3 // 4
 
 
 def response_format(schema: Mapping[str, Any]) -> dict[str, Any]:
