@@ -12,7 +12,7 @@ from memoryapp.access import Access
 from memoryapp.memory import inspector
 from memoryapp.models import AuditEntry
 from memoryapp.services.lookup import Kind
-from oracleagentmemory.inspection import Change, OutsidePage, Row
+from oracleagentmemory.inspection import Change, OutsidePage, RelationRow, Row
 
 KINDS: tuple[Kind, ...] = ("memory", "message", "thread")
 # An audit entry is written in the transaction of its change, a moment after it.
@@ -26,12 +26,14 @@ class Known:
 
     Attributes:
         row: The record as it is now; None when it is gone or has no page.
+        relation: The same of a change of a relation.
         entry: The audit entry of the change; None when it was made with the SDK alone, or as one
             of many in an import.
     """
 
     change: Change
     row: Row | None
+    relation: RelationRow | None
     entry: AuditEntry | None
 
 
@@ -51,12 +53,14 @@ def list_page(
     """Return one page of the changes in this caller's scope."""
     page = inspector().changes(user_ids=access.user_ids, before=before, after=after, limit=limit)
     rows: dict[str, dict[str, Row]] = {kind: _rows(access, kind, page.changes) for kind in KINDS}
+    relations = _relations(access, page.changes)
     entries = _entries(page.changes)
     return KnownPage(
         changes=[
             Known(
                 change=change,
                 row=rows.get(change.record_kind, {}).get(change.record_id),
+                relation=relations.get(change.record_id) if _is_relation(change) else None,
                 entry=_entry_of(change, entries),
             )
             for change in page.changes
@@ -77,6 +81,18 @@ def _rows(access: Access, kind: Kind, changes: Iterable[Change]) -> dict[str, Ro
     if not ids:
         return {}
     page = inspector().page(kind, ids=ids, user_ids=access.user_ids, limit=len(ids))
+    return {row.id: row for row in page.rows}
+
+
+def _is_relation(change: Change) -> bool:
+    return change.record_kind == "memory_link"
+
+
+def _relations(access: Access, changes: Iterable[Change]) -> dict[str, RelationRow]:
+    ids = {change.record_id for change in changes if _is_relation(change)}
+    if not ids:
+        return {}
+    page = inspector().relations(ids=ids, user_ids=access.user_ids, limit=len(ids))
     return {row.id: row for row in page.rows}
 
 
@@ -107,6 +123,6 @@ def _tells_of(entry: AuditEntry, change: Change) -> bool:
         return False
     if change.record_kind == "message" and entry.noun == "message" and not entry.record_id:
         return change.record_id in entry.detail.get("message_ids", ())
-    kinds = {"profile": ("user_profile", "agent_profile")}
+    kinds = {"profile": ("user_profile", "agent_profile"), "memory_link": ("relation",)}
     nouns = kinds.get(change.record_kind, (change.record_kind,))
     return entry.noun in nouns and entry.record_id == change.record_id

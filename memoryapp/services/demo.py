@@ -21,6 +21,7 @@ from memoryapp.services.import_formats import Line, NewMessage
 from memoryapp.services.import_writes import prepare_lines
 from memoryapp.services.imports import manifest_hash
 from oracleagentmemory.apis.memorystore import PendingRecordBatch
+from oracleagentmemory.storage.writes import Prepared
 
 _FOLDER = Path(__file__).resolve().parents[1] / "demo"
 _USERS, _AGENTS = 4, 3
@@ -52,6 +53,7 @@ class DemoSummary:
     threads: int = 0
     messages: int = 0
     memories: int = 0
+    relations: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,6 +63,18 @@ class _Memory:
     content: str
     metadata: dict[str, Any]
     source: Line
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Relation:
+    """A later value of a slot takes the place of an earlier one of the same user."""
+
+    later: _Memory
+    earlier: _Memory
+
+    @property
+    def id(self) -> str:
+        return f"{self.later.id}-over-{self.earlier.metadata['dialogue_id']}"
 
 
 def load(access: Access, *, today: date) -> DemoSummary:
@@ -78,12 +92,20 @@ def load(access: Access, *, today: date) -> DemoSummary:
         for line, dialogue in zip(lines, dialogues, strict=True)
         for memory in _memories(line, dialogue)
     ]
-    changes = [*prepare_lines(lines, set()), store().prepare_add_batches(_batches(memories))]
+    relations = list(_relations(memories))
+    changes = [
+        *prepare_lines(lines, set()),
+        store().prepare_add_batches(_batches(memories)),
+        _prepare_relations(relations),
+    ]
     ids = [message.id for line in lines for message in line.messages]
-    ids += [memory.id for memory in memories]
     summary = DemoSummary(
-        threads=len(lines), messages=len(ids) - len(memories), memories=len(memories)
+        threads=len(lines),
+        messages=len(ids),
+        memories=len(memories),
+        relations=len(relations),
     )
+    ids += [one.id for one in (*memories, *relations)]
     with transaction.atomic():
         if _is_loaded():  # by another process, while this one prepared
             return DemoSummary()
@@ -92,6 +114,7 @@ def load(access: Access, *, today: date) -> DemoSummary:
             "threads": summary.threads,
             "messages": summary.messages,
             "memories": summary.memories,
+            "relations": summary.relations,
             "manifest": manifest_hash(ids),
         }
         audit.record(access, "import", "demo", reason="demo data", detail=detail)
@@ -170,3 +193,41 @@ def _batches(memories: Sequence[_Memory]) -> list[PendingRecordBatch]:
             )
         )
     return batches
+
+
+def _relations(memories: Sequence[_Memory]) -> Iterator[_Relation]:
+    """Yield what the annotations say: the same user's slot has another value in a later dialogue.
+
+    Nothing else is known of how these memories belong together, and nothing else is made up.
+    """
+    current: dict[tuple[str, str, str], list[_Memory]] = {}
+    for memory in memories:
+        slot = (memory.source.user_id, memory.metadata["service"], memory.metadata["slot"])
+        held = current.setdefault(slot, [])
+        others = [one for one in held if one.content != memory.content]
+        yield from (_Relation(later=memory, earlier=one) for one in others)
+        current[slot] = [*(one for one in held if one not in others), memory]
+
+
+def _prepare_relations(relations: Sequence[_Relation]) -> Prepared[list[str]]:
+    return store().prepare_add_relations(
+        [one.later.id for one in relations],
+        [one.later.memory_type for one in relations],
+        [one.earlier.id for one in relations],
+        [one.earlier.memory_type for one in relations],
+        "supersedes",
+        relation_ids=[one.id for one in relations],
+        timestamps=[one.later.source.messages[-1].timestamp for one in relations],
+        metadata=[_source_of(one) for one in relations],
+    )
+
+
+def _source_of(relation: _Relation) -> dict[str, Any]:
+    """Where a relation comes from: a slot, and the dialogues in which it was annotated."""
+    later, earlier = relation.later.metadata, relation.earlier.metadata
+    return {
+        "service": later["service"],
+        "slot": later["slot"],
+        "later_dialogue_id": later["dialogue_id"],
+        "earlier_dialogue_id": earlier["dialogue_id"],
+    }

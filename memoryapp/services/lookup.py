@@ -37,7 +37,7 @@ class Cursors(TypedDict, total=False):
 
 
 def cursors(
-    kind: Kind | Literal["user", "agent", "change"], parameters: Mapping[str, str]
+    kind: Kind | Literal["user", "agent", "change", "relation"], parameters: Mapping[str, str]
 ) -> Cursors:
     """Return ``before`` or ``after`` of a query string; odd values are as good as none."""
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 from memoryapp.models import AuditEntry, Revision
 from oracleagentmemory.apis.records import MessageRecord, Record, ScopedRecord
+from oracleagentmemory.apis.relations import RecordRelation
+
+Revised = Record | RecordRelation
 
 
-def record(audit_entry: AuditEntry, kind: str, before: Record, after: Record | None) -> Revision:
+def record(audit_entry: AuditEntry, kind: str, before: Revised, after: Revised | None) -> Revision:
     """Write one revision; ``after`` is None when the record was deleted."""
     return Revision.objects.create(
         kind=kind,
@@ -19,14 +23,16 @@ def record(audit_entry: AuditEntry, kind: str, before: Record, after: Record | N
     )
 
 
-def changed(before: Record, after: Record) -> list[str]:
+def changed(before: Revised, after: Revised) -> list[str]:
     """Return the names of the fields that differ."""
     old, new = snapshot(before), snapshot(after)
     return [name for name in new if new[name] != old.get(name)]
 
 
-def snapshot(source: Record) -> dict[str, Any]:
-    """Return the fields of a record as JSON."""
+def snapshot(source: Revised) -> dict[str, Any]:
+    """Return the fields of a record or a relation as JSON."""
+    if isinstance(source, RecordRelation):
+        return asdict(source)
     fields: dict[str, Any] = {
         "record_type": source.record_type,
         "content": _content(source.content),

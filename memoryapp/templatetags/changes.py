@@ -23,7 +23,9 @@ def what_happened(change: Change) -> str:
 @register.filter
 def kind_name(record_kind: str) -> str:
     """A kind of record as a person says it."""
-    return record_kind.replace("_", " ").capitalize()
+    return (
+        "Relation" if record_kind == "memory_link" else record_kind.replace("_", " ").capitalize()
+    )
 
 
 @register.simple_tag

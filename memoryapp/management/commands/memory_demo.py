@@ -16,7 +16,8 @@ from oracleagentmemory.errors import AgentMemoryError
 class Command(BaseCommand):
     help = (
         "Load 60 real dialogues (Schema-Guided Dialogue data set, CC BY-SA 4.0) on the 60 days up "
-        "to yesterday, with their annotated goals as memories. A second run changes nothing."
+        "to yesterday, with their annotated goals as memories; a later goal supersedes the same "
+        "user's earlier one for the same thing. A second run changes nothing."
     )
 
     def handle(self, **options: Any) -> None:
@@ -29,7 +30,7 @@ class Command(BaseCommand):
             self.stdout.write("The demo was loaded before; nothing changed.")
             return
         self.stdout.write(
-            f"Demo: {summary.threads} dialogues, {summary.messages} messages and "
-            f"{summary.memories} memories added, from the Schema-Guided Dialogue data set "
-            "(CC BY-SA 4.0; see memoryapp/demo/README.md)."
+            f"Demo: {summary.threads} dialogues, {summary.messages} messages, "
+            f"{summary.memories} memories and {summary.relations} relations added, from "
+            "the Schema-Guided Dialogue data set (CC BY-SA 4.0; see memoryapp/demo/README.md)."
         )

@@ -96,3 +96,40 @@ def test_demo_names_its_source_and_licence() -> None:
     notice = (Path(demo.__file__).parents[1] / "demo" / "README.md").read_text()
     assert "Rastogi" in notice
     assert "creativecommons.org/licenses/by-sa/4.0" in notice
+
+
+def test_a_later_value_of_a_users_slot_supersedes_the_earlier_one() -> None:
+    summary = demo.load(OPERATOR, today=TODAY)
+    rows = inspector().relations(limit=500).rows
+    assert len(rows) == summary.relations > 100
+    for row in rows:
+        later, earlier = row.source.record, row.target.record
+        assert row.relation.relation_type == "supersedes"
+        assert later.user_id == earlier.user_id
+        assert later.content != earlier.content
+        assert row.source.effective_at > row.target.effective_at
+        named = row.relation.metadata
+        assert named == {
+            "service": later.metadata["service"],
+            "slot": later.metadata["slot"],
+            "later_dialogue_id": later.metadata["dialogue_id"],
+            "earlier_dialogue_id": earlier.metadata["dialogue_id"],
+        }
+        assert earlier.metadata["service"] == named["service"]
+        assert earlier.metadata["slot"] == named["slot"]
+
+
+def test_what_a_user_wants_last_is_what_is_valid() -> None:
+    demo.load(OPERATOR, today=TODAY)
+    last: dict[tuple[str, str, str], str] = {}
+    rows = inspector().page("memory", limit=1000).rows
+    for row in reversed(rows):
+        source = row.record.metadata
+        last[row.record.user_id, source["service"], source["slot"]] = row.record.content
+    for row in rows:
+        source = row.record.metadata
+        wanted = last[row.record.user_id, source["service"], source["slot"]]
+        if row.record.status == "valid":
+            assert row.record.content == wanted
+    invalid = {row.id for row in rows if row.record.status == "invalid"}
+    assert invalid == {row.target.id for row in inspector().relations(limit=500).rows}
