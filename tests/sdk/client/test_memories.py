@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
+from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -213,14 +217,18 @@ def test_a_status_set_by_hand_is_marked_as_the_callers_and_survives_new_metadata
 
 
 def test_r046_a_cleared_time_shows_the_time_of_creation(
-    client: OracleAgentMemory, kept: OracleThread, store: SQLiteMemoryStore
+    client: OracleAgentMemory, kept: OracleThread, store: SQLiteMemoryStore, tmp_path: Path
 ) -> None:
     client.update_memory("kept", timestamp=None)
+    with closing(sqlite3.connect(tmp_path / "memory.sqlite3")) as raw:
+        rows = raw.execute("SELECT timestamp, created_at FROM memory").fetchall()
+    [(stored, created)] = rows
+    assert stored is None
     record = store.get("fact", "kept")
     assert record is not None
     assert record.timestamp is not None
-    assert record.timestamp != MORNING
-    assert record.timestamp[:4] >= "2025"
+    shown = datetime.fromisoformat(record.timestamp)
+    assert shown.replace(tzinfo=None) == datetime.fromisoformat(created).replace(tzinfo=None)
 
 
 @pytest.mark.parametrize("through", ["client", "thread"])
@@ -251,6 +259,29 @@ def test_r047_a_bad_update_changes_nothing(
     before = rows()
     with pytest.raises(error):
         owner.update_memory("kept", **change)
+    assert rows() == before
+
+
+def test_r047_every_update_refuses_what_it_does_not_know(
+    client: OracleAgentMemory, kept: OracleThread, rows: Callable[[], list[str]]
+) -> None:
+    kept.add_messages([{"role": "user", "content": "x", "id": "message"}])
+    kept.add_memory("y", memory_id="other")
+    kept.link_records("kept", "fact", "other", "memory", "supports", relation_id="link")
+    before = rows()
+    for update, unknown in (
+        (lambda **more: client.update_memory("kept", **more), "memory_type"),
+        (lambda **more: kept.update_memory("kept", **more), "thread_id"),
+        (lambda **more: kept.update_message("message", **more), "role"),
+        (lambda **more: kept.update_message("message", **more), "timestamp"),
+        (lambda **more: client.update_thread("t1", **more), "user_id"),
+        (lambda **more: client.update_record_link("link", **more), "target_record_id"),
+        (lambda **more: kept.update_record_link("link", **more), "source_record_id"),
+        (lambda **more: client.update_image("image", **more), "caption"),
+        (lambda **more: kept.update_image("image", **more), "user_id"),
+    ):
+        with pytest.raises(TypeError, match=unknown):
+            update(**{unknown: "x"})
     assert rows() == before
 
 

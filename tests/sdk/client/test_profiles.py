@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 
 from oracleagentmemory.core import OracleAgentMemory, SQLiteMemoryStore
 
@@ -130,6 +134,23 @@ def test_r152_r153_a_user_goes_with_all_that_it_owns(town: OracleAgentMemory) ->
     assert town.delete_user("u1") == 1
     assert left(town) == WITHOUT_U1
     assert town.delete_user("u1") == 0
+
+
+def test_r153_a_cascade_that_fails_at_its_end_deletes_nothing(
+    town: OracleAgentMemory, tmp_path: Path
+) -> None:
+    with closing(sqlite3.connect(tmp_path / "memory.sqlite3")) as raw:
+        raw.execute(
+            "CREATE TRIGGER planted BEFORE DELETE ON actor_profile "
+            "BEGIN SELECT RAISE(ABORT, 'planted'); END"
+        )
+        with pytest.raises(sa.exc.IntegrityError, match="planted"):
+            town.delete_user("u1")
+        assert left(town) == EVERYTHING
+        assert len(town.search("hello", user_id="u1")) == 6
+        raw.execute("DROP TRIGGER planted")
+    assert town.delete_user("u1") == 1
+    assert left(town) == WITHOUT_U1
 
 
 def test_r152_without_cascade_only_the_profile_goes(town: OracleAgentMemory) -> None:

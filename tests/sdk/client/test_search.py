@@ -157,17 +157,26 @@ def test_a_bad_search_is_refused_before_anything_is_embedded(
 
 
 def test_r084_filters_apply_before_the_limit(client: OracleAgentMemory) -> None:
+    client.create_thread(thread_id="t1", user_id="u1", agent_id="a1")
     for number in range(30):
         client.add_memory(
             "apple" + " pad" * number,
             memory_id=f"{number:02}",
             user_id="u1",
+            agent_id="a1" if number >= 27 else "a2",
+            thread_id="t1" if number >= 26 else None,
             memory_type="fact" if number == 29 else "memory",
             metadata={"last": number >= 28},
+            ttl_days=0 if number < 25 else None,
+            status=RecordStatus.VALID if number >= 26 else RecordStatus.INVALID,
         )
     search: dict[str, Any] = {"query": "apple", "user_id": "u1", "max_results": 1}
     assert ids(client, record_types=["fact"], **search) == ["29"]
     assert ids(client, metadata_filter={"last": True}, **search) == ["28"]
+    assert ids(client, agent_id="a1", **search) == ["27"]
+    assert ids(client, thread_id="t1", exact_thread_match=True, **search) == ["26"]
+    assert ids(client, include_invalid_results=False, **search) == ["26"]
+    assert ids(client, **search) == ["25"], "the nearest that has not expired"
 
 
 def test_a_type_given_as_text_is_one_type(fruit: OracleAgentMemory) -> None:
@@ -401,6 +410,30 @@ def test_r096_r097_metadata_filters_combine_and_negate(
     assert sorted(found, key=str) == wanted.split()
 
 
-def test_r088_without_relations_hops_add_no_context(fruit: OracleAgentMemory) -> None:
-    results = fruit.search("apple", user_id="u1", num_hops=5, max_linked_results=0)
-    assert [result.linked_results for result in results] == [[], []]
+def test_r088_linked_memories_count_over_all_hops_of_each_result(
+    client: OracleAgentMemory,
+) -> None:
+    for name, text in (
+        ("a", "apple"),
+        ("b", "apple pad"),
+        ("c", "sea"),
+        ("d", "sky"),
+        ("e", "fog"),
+    ):
+        client.add_memory(text, memory_id=name, user_id="u1")
+    for source, target in ("ac", "cd", "de", "bc"):
+        client.link_records(source, "memory", target, "memory", "supports")
+
+    def linked(record: Any) -> int:
+        return sum(1 + linked(found) for _, found in record.linked_results)
+
+    def counts(**options: Any) -> list[int]:
+        results = client.search("apple", user_id="u1", max_results=2, **options)
+        assert [result.id for result in results] == ["a", "b"]
+        return [linked(result) for result in results]
+
+    assert counts() == [0, 0]
+    assert counts(num_hops=1) == [1, 1]
+    assert counts(num_hops=3) == [4, 4]
+    assert counts(num_hops=3, max_linked_results=2) == [2, 2]
+    assert counts(num_hops=3, max_linked_results=0) == [0, 0]

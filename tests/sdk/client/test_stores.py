@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sqlite3
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -78,10 +80,29 @@ def test_r120_retention_is_the_stores_for_every_handle(path: Path) -> None:
 def test_r160_a_raw_connection_is_used_by_one_thread_at_a_time_and_stays_open(path: Path) -> None:
     raw = sqlite3.connect(path, check_same_thread=False)
     client = OracleAgentMemory(connection=raw, embedder=WordEmbedder(), **OFF)
-    client.add_memory("red car", user_id="ann", memory_id="m")
+    sent: list[tuple[int, str]] = []
+    raw.set_trace_callback(lambda sql: sent.append((threading.get_ident(), sql.split()[0])))
+    together = threading.Barrier(6)
+
+    def write_and_read(number: int) -> int:
+        together.wait()
+        for count in range(5):
+            client.add_memory("red car", user_id=f"u{number}", memory_id=f"m{number}-{count}")
+            assert len(client.search("red car", user_id=f"u{number}")) == count + 1
+        return threading.get_ident()
+
+    with ThreadPoolExecutor(6) as pool:
+        threads = set(pool.map(write_and_read, range(6)))
+    raw.set_trace_callback(None)
     client.close()
-    assert raw.execute("SELECT record_id FROM memory").fetchall() == [("m",)]
+    assert len(threads) == 6
+    assert raw.execute("SELECT count(*) FROM memory").fetchone() == (30,)
     raw.close()
+    owner = None
+    for thread, word in sent:
+        assert owner in (None, thread), "a statement of another thread inside a transaction"
+        owner = thread if word == "BEGIN" else None if word in ("COMMIT", "ROLLBACK") else owner
+    assert sum(word == "BEGIN" for _, word in sent) >= 30
     with (
         closing(sqlite3.connect(path)) as bound,
         pytest.raises(RuntimeError, match="check_same_thread=False"),

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import sqlite3
 import uuid
 from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 
 from oracleagentmemory.core import (
     MemoryExtractionConfig,
@@ -173,6 +177,28 @@ def test_r154_a_thread_goes_with_its_messages_memories_and_search_rows(
         thread.add_messages([{"role": "user", "content": "late"}])
 
 
+def test_r154_a_thread_whose_deletion_fails_keeps_every_row(
+    client: OracleAgentMemory, thread: OracleThread, tmp_path: Path, rows: Callable[[], list[str]]
+) -> None:
+    thread.add_messages([{"role": "user", "content": "secretword one"}])
+    thread.add_memory("secretword two", memory_id="m")
+    with closing(sqlite3.connect(tmp_path / "memory.sqlite3")) as raw:
+        raw.execute(
+            "CREATE TRIGGER planted BEFORE DELETE ON thread "
+            "BEGIN SELECT RAISE(ABORT, 'planted'); END"
+        )
+    before = rows()
+    with pytest.raises(sa.exc.IntegrityError, match="planted"):
+        client.delete_thread("t1")
+    assert rows() == before
+    with closing(sqlite3.connect(tmp_path / "memory.sqlite3")) as raw:
+        raw.execute("DROP TRIGGER planted")
+        assert client.delete_thread("t1") == 1
+        chunks = raw.execute("SELECT count(*) FROM record_chunks").fetchone()
+        words = raw.execute("SELECT count(*) FROM x_text WHERE x_text MATCH 'secretword'")
+        assert (chunks, words.fetchone()) == ((0,), (0,))
+
+
 def test_r021_listing_threads_needs_a_user_and_none_means_without_one(
     client: OracleAgentMemory, thread: OracleThread, store: SQLiteMemoryStore
 ) -> None:
@@ -261,7 +287,9 @@ def test_r016_messages_are_never_kept_in_the_configuration(store: SQLiteMemorySt
     thread = OracleThread(store, thread_id="alone", persist_messages_in_config=True)
     thread.add_messages([{"role": "user", "content": "secretword"}])
     record = store.get("thread", "alone")
+    assert record is not None
     assert "secretword" not in str(record)
+    assert [message.content for message in store.list("message")] == ["secretword"]
 
 
 def test_r017_omitted_users_and_agents_get_ids_of_their_own(client: OracleAgentMemory) -> None:
