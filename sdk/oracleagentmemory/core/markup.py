@@ -20,8 +20,16 @@ def block(tag: str, children: Iterable[str]) -> str:
     return f"<{tag}>\n{inner}\n</{tag}>" if inner else f"<{tag}></{tag}>"
 
 
+class Verbatim(str):
+    """An element whose text keeps its own lines: only the first one is moved in with its tag."""
+
+    __slots__ = ()
+
+
 def indent(text: str) -> str:
     """Return ``text`` with every line moved in by one level."""
+    if isinstance(text, Verbatim):
+        return INDENT + text
     return "\n".join(INDENT + line for line in text.split("\n"))
 
 

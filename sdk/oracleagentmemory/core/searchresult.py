@@ -13,7 +13,7 @@ from oracleagentmemory.apis.records import MessageRecord, Record, RecordStatus, 
 from oracleagentmemory.apis.relations import RecordRelation
 from oracleagentmemory.apis.searchresult import SearchResult, SearchResultFormatConfig
 from oracleagentmemory.apis.validation import RESERVED_KEY
-from oracleagentmemory.core.markup import block, element
+from oracleagentmemory.core.markup import Verbatim, block, element
 
 __all__ = [
     "OracleSearchResult",
@@ -148,7 +148,7 @@ class OracleSearchResult(SearchResult):
             return ""
         children = list(self._head(config))
         if not hidden:
-            children.append(element("content", self.content))
+            children.append(Verbatim(element("content", self.content)))
         if links:
             children.append(block("linked_records", links))
         return block(escape(self._record.record_type), children)

@@ -127,6 +127,16 @@ class StoreEngine:
             return True
         return self.lender is not None and self.lender.in_transaction()
 
+    @property
+    def in_callers_transaction(self) -> bool:
+        """Whether slow work on this thread would hold an open write transaction.
+
+        Unlike `in_transaction` it does not count the block that a test case rolls back.
+        """
+        if self._local.write is not None:
+            return True
+        return self.lender is not None and self.lender.in_callers_transaction()
+
     def refuse_in_transaction(self, what: str) -> None:
         """Raise when slow work would run while a write transaction holds its locks.
 
@@ -136,8 +146,7 @@ class StoreEngine:
         Raises:
             StateError: If a write transaction, ours or a caller's, is open on this thread.
         """
-        lent = self.lender is not None and self.lender.in_callers_transaction()
-        if self._local.write is not None or lent:
+        if self.in_callers_transaction:
             raise StateError(
                 f"{what} is slow and must not run inside an open write transaction; "
                 "call the prepare_ method first and store.write() inside the transaction"

@@ -49,10 +49,13 @@ class Removals:
         self.expired = functools.cache(self._expired)
 
     def _lock(self, kind: Kind, selector: Selector) -> sa.Select[Any]:
-        """Lock the set and select each record's id and user."""
+        """Lock the set and select each record's id, user and thread."""
         table = kind.table(self.tables)
-        user = table.c.user_id if "user_id" in table.c else sa.null().label("user_id")
-        chosen = sa.select(table.c[kind.key].label("id"), user)
+        scope = [
+            table.c[name] if name in table.c else sa.null().label(name)
+            for name in ("user_id", "thread_id")
+        ]
+        chosen = sa.select(table.c[kind.key].label("id"), *scope)
         return chosen.where(self._condition(kind, selector)).with_for_update()
 
     def _texts(self, kind: Kind, selector: Selector) -> sa.Delete:

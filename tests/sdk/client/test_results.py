@@ -265,7 +265,7 @@ def test_relevant_records_keep_their_own_white_space_and_are_indented() -> None:
     result = OracleSearchResult(0.0, MemoryRecord("m", "one\n  two"), format_config=only())
     text = OracleContextCard(summary="", relevant_results=[result]).content
     assert "    <memory>\n" in text
-    assert "      <content>one\n        two</content>\n" in text
+    assert "      <content>one\n      two</content>\n" in text
 
 
 def test_a_card_keeps_what_it_was_made_of() -> None:

@@ -11,6 +11,7 @@ from oracleagentmemory.storage.store.reembedding import Reembedding
 from oracleagentmemory.storage.store.relating import Relating
 from oracleagentmemory.storage.store.searching import Searching
 from oracleagentmemory.storage.store.sources import Sourcing
+from oracleagentmemory.storage.store.summaries import Summarising
 from oracleagentmemory.storage.store.threads import Threading
 from oracleagentmemory.storage.store.updating import Updating
 
@@ -24,6 +25,7 @@ class SQLStoreMethods(
     Reading,
     Searching,
     Sourcing,
+    Summarising,
     Deleting,
     Dumping,
     Checking,

@@ -127,6 +127,16 @@ class StoreParts(TwinOwner, abc.ABC):
         """Apply several prepared changes in one transaction, in order."""
         return self.write(in_order(list(prepared)))
 
+    @property
+    def in_transaction(self) -> bool:
+        """Whether a transaction, ours or a caller's, is open on this thread."""
+        return self.engine.in_transaction
+
+    @property
+    def in_callers_transaction(self) -> bool:
+        """Whether slow work on this thread would hold an open write transaction."""
+        return self.engine.in_callers_transaction
+
     def refuse_in_transaction(self, what: str) -> None:
         """Raise StateError when a slow step would hold an open transaction of this thread."""
         self.engine.refuse_in_transaction(what)

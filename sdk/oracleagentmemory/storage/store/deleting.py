@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import sqlalchemy as sa
-
 from oracleagentmemory._notset import NOT_SET_MARKER, _NotSetMarker
-from oracleagentmemory.apis.validation import RESERVED_KEY
 from oracleagentmemory.storage.engine import WriteTransaction
 from oracleagentmemory.storage.extras import scope_key
 from oracleagentmemory.storage.kinds import (
@@ -17,22 +14,21 @@ from oracleagentmemory.storage.kinds import (
     PARTS_OF_ACTOR,
     PARTS_OF_THREAD,
     PROFILE,
-    SUMMARY,
     THREAD,
     Kind,
     can_exist,
     kind_of,
 )
 from oracleagentmemory.storage.rows import row_fingerprint
-from oracleagentmemory.storage.statements import bind
 from oracleagentmemory.storage.store.lifecycle import Lifecycle
+from oracleagentmemory.storage.store.summaries import SummaryUpkeep
 from oracleagentmemory.storage.writes import Prepared, prepared_value
 
 #: Expired records deleted in one transaction.
 PURGE_BATCH = 1000
 
 
-class Deleting(Lifecycle):
+class Deleting(Lifecycle, SummaryUpkeep):
     """`delete`, `delete_thread` and `purge_expired`."""
 
     def delete(
@@ -137,6 +133,8 @@ class Deleting(Lifecycle):
         if kind is MESSAGE:
             self._remove(transaction, IMAGE, "message", record_id)
         self._remove(transaction, kind, "record", record_id)
+        if kind is MESSAGE:
+            self._forget_in_summaries(transaction, [row.thread_id], row.order_seq)
         user_id = record_id if record_type == "user_profile" else getattr(row, "user_id", None)
         self._reserve(transaction, 1)
         change = self._change(user_id, kind, record_id, "delete", None)
@@ -151,7 +149,10 @@ class Deleting(Lifecycle):
             gone += self._remove(transaction, kind, in_threads, actor_id)
         gone += self._remove(transaction, THREAD, own, actor_id)
         for kind in PARTS_OF_ACTOR:
-            gone += self._remove(transaction, kind, own, actor_id)
+            left = self._remove(transaction, kind, own, actor_id)
+            if kind is MESSAGE:  # in threads of others, which stay
+                self._forget_in_summaries(transaction, [one.thread_id for one in left])
+            gone += left
         if gone:
             self._note_scopes(transaction, gone, PROFILE, actor_id)
 
@@ -176,7 +177,7 @@ class Deleting(Lifecycle):
         """Delete every expired record with all that hangs on it; return how many.
 
         Works in transactions of at most 1,000 records; inside a caller's transaction they are
-        part of that one. Summaries of threads that lost messages become invalid.
+        part of that one. Summaries that may cover a deleted message are emptied.
         """
         total = 0
         while gone := self.write(self.prepare_purge()):
@@ -196,33 +197,10 @@ class Deleting(Lifecycle):
             ids = [row.id for row in expired]
             if kind is MESSAGE:
                 self._remove(transaction, IMAGE, "messages", ids)
-                self._invalidate_summaries(transaction, {row.thread_id for row in expired})
+                self._forget_in_summaries(transaction, [row.thread_id for row in expired])
             self._remove(transaction, kind, "records", ids)
             self._reserve(transaction, len(ids))
             changes = [self._change(row.user_id, kind, row.id, "delete", None) for row in expired]
             self._record_changes(transaction, changes)
             return len(ids)
         return 0
-
-    def _invalidate_summaries(
-        self, transaction: WriteTransaction, threads: set[str | None]
-    ) -> None:
-        """Make the valid summaries of threads invalid and count their revision up."""
-        ids = sorted(one for one in threads if one is not None)
-        if not ids:
-            return
-        select = self._built("valid_summaries", self._valid_summaries)
-        rows = transaction.execute(select, {"ids": ids}).all()
-        self._reserve(transaction, len(rows))
-        for row in rows:
-            reserved = dict((row.metadata or {}).get(RESERVED_KEY) or {})
-            reserved["revision"] = int(reserved.get("revision", 0)) + 1
-            metadata = {**(row.metadata or {}), RESERVED_KEY: reserved}
-            values = {"content": row.content, "metadata": metadata, "status": "invalid"}
-            transaction.execute(self.statements.update(SUMMARY), {"id_": row.record_id, **values})
-            self._note_update(transaction, SUMMARY, row, values, row.user_id)
-
-    def _valid_summaries(self) -> sa.Select[Any]:
-        table = self.tables.thread_summary
-        among = table.c.thread_id.in_(bind("ids", table.c.thread_id, expanding=True))
-        return sa.select(table).where(among, table.c.status == "valid").with_for_update()

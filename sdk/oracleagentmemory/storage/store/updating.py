@@ -20,6 +20,7 @@ from oracleagentmemory.errors import InvalidInputError
 from oracleagentmemory.storage.engine import WriteTransaction
 from oracleagentmemory.storage.kinds import (
     MEMORY,
+    MESSAGE,
     PROFILE,
     SUMMARY,
     THREAD,
@@ -52,6 +53,7 @@ from oracleagentmemory.storage.store.retrieval_text import (
     explicit_vectors,
     plan_text,
 )
+from oracleagentmemory.storage.store.summaries import SummaryUpkeep
 from oracleagentmemory.storage.textsearch import scope_token
 from oracleagentmemory.storage.writes import Prepared, prepared_value
 
@@ -78,7 +80,7 @@ class Changes:
     chunks: ChunkRows | None = None
 
 
-class Updating(Chunking, Lifecycle):
+class Updating(Chunking, Lifecycle, SummaryUpkeep):
     """`update` and the changes of threads."""
 
     def update(
@@ -256,6 +258,8 @@ class Updating(Chunking, Lifecycle):
         if changes.rewrite is None and changed_status and kind.text is not None:
             new_status = {"new_status": values["status"], **source}
             transaction.execute(self.statements.set_chunk_status, new_status)
+        if kind is MESSAGE and changes.columns:
+            self._forget_in_summaries(transaction, [row.thread_id], row.order_seq)
 
     def _new_values(self, kind: Kind, row: Any, changes: Changes) -> dict[str, Any]:
         """Return all changeable columns of a row as they will be."""
