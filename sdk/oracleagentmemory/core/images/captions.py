@@ -18,7 +18,10 @@ CAPTION_PROMPT = "image-caption-1"
 #: Longer descriptions are cut at the end of a word.
 MAX_DESCRIPTION_CHARACTERS = 4_000
 
-_REASONING = re.compile(r"\A\s*<(think|thinking|reasoning)>.*?</\1>", re.DOTALL | re.IGNORECASE)
+# An answer that was cut before the thinking ended says nothing.
+_REASONING = re.compile(
+    r"\A\s*<(think|thinking|reasoning)>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE
+)
 
 
 def describe_image(
