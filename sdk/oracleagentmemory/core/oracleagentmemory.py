@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from oracleagentmemory._notset import NOT_SET_MARKER, Maybe, _NotSetMarker, given
+from oracleagentmemory._observed import observed
 from oracleagentmemory._threaded import TwinPool
 from oracleagentmemory._warn import warn_caller
+from oracleagentmemory.apis.agentmemory import IAgentMemory
 from oracleagentmemory.apis.embedders.embedder import IEmbedder
 from oracleagentmemory.apis.llms.llm import ILlm
 from oracleagentmemory.core.background import BackgroundWork
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
     from oracleagentmemory.core.oraclememorystore import OracleMemoryStore
 
 
+@observed("agent_memory", IAgentMemory)
 class OracleAgentMemory(
     ClientThreads,
     ClientProfiles,

@@ -6,7 +6,9 @@ from dataclasses import replace
 from typing import Any
 
 from oracleagentmemory._notset import _NotSetMarker
+from oracleagentmemory._observed import observed
 from oracleagentmemory.apis.embedders.embedder import IEmbedder
+from oracleagentmemory.apis.memorystore import IMemoryStore
 from oracleagentmemory.core.dbschemapolicy import SchemaPolicy
 from oracleagentmemory.core.dbsearch import SearchIndexSyncMode, SearchStrategy
 from oracleagentmemory.core.oraclememorystore import OracleMemoryStore
@@ -17,6 +19,7 @@ from oracleagentmemory.storage.retention import Retention
 from oracleagentmemory.storage.store import SQLStoreMethods
 
 
+@observed("memory_store", IMemoryStore)
 class SQLMemoryStore(SQLStoreMethods, OracleMemoryStore):
     """All methods of a store; subclasses open it and add what their database does its own way."""
 

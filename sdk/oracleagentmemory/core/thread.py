@@ -7,8 +7,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from oracleagentmemory._notset import NOT_SET_MARKER, Maybe, _NotSetMarker, given
+from oracleagentmemory._observed import observed
 from oracleagentmemory.apis.llms.llm import ILlm
 from oracleagentmemory.apis.records import MetadataValue, ThreadRecord
+from oracleagentmemory.apis.thread import IThread
 from oracleagentmemory.apis.validation import check_id, check_metadata
 from oracleagentmemory.core.background import BackgroundWork
 from oracleagentmemory.core.extractors.memoryextractionconfig import MemoryExtractionConfig
@@ -50,6 +52,7 @@ _INLINE = (
 )
 
 
+@observed("thread", IThread)
 class OracleThread(
     ThreadMessages,
     ThreadMemories,

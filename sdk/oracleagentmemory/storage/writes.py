@@ -25,15 +25,19 @@ class Prepared(Generic[T]):
             called again when a transaction was rolled back.
         maintains: It is part of what the store is being maintained by, and is applied while
             other changes are refused.
+        operation: The documented method that it belongs to, where somebody listens to events.
     """
 
     apply: Callable[[WriteTransaction], T]
     maintains: bool = False
+    operation: str | None = None
 
     def map(self, function: Callable[[T], U]) -> Prepared[U]:
         """Return the same change with its result passed through `function`."""
         apply = self.apply
-        return Prepared(lambda transaction: function(apply(transaction)), self.maintains)
+        return Prepared(
+            lambda transaction: function(apply(transaction)), self.maintains, self.operation
+        )
 
 
 def prepared_value(value: T) -> Prepared[T]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from oracleagentmemory._notset import NOT_SET_MARKER, Maybe, given
+from oracleagentmemory._observed import observed_call
 from oracleagentmemory.apis.embedders.embedder import IEmbedder
 from oracleagentmemory.apis.validation import check_text
 from oracleagentmemory.core.provider import Provider, load_litellm, make_transport
@@ -20,11 +21,35 @@ from oracleagentmemory.errors import (
     WrongTypeError,
 )
 
+if TYPE_CHECKING:
+    from oracleagentmemory.observability.emission import Details
+
 BATCH_SIZE = 1024
 #: Providers bound the tokens of a request too (OpenAI: 300,000); a token has a character or more.
 BATCH_CHARACTERS = 300_000
 FALLBACK_MAX_INPUT_TOKENS = 512
 _RESERVED = frozenset({"client", "encoding_format", "input"})
+
+
+def _details(embedder: Embedder, arguments: Mapping[str, Any]) -> Details:
+    """Return what the events of embedding texts say."""
+    from oracleagentmemory.observability.emission import Details
+
+    texts = arguments.get("texts")
+    listed = [text for text in texts if isinstance(text, str)] if isinstance(texts, list) else []
+    return Details(
+        both={
+            "model": embedder.embedder_id,
+            "input_count": len(listed),
+            "is_query": bool(arguments.get("is_query", False)),
+        },
+        started={"input": listed, "text_lengths": [len(text) for text in listed]},
+        completed=lambda vectors: {
+            "vector_count": vectors.shape[0],
+            "embedding_dimension": vectors.shape[1],
+            "embedding_vector": vectors.tolist(),
+        },
+    )
 
 
 class Embedder(IEmbedder):
@@ -118,6 +143,7 @@ class Embedder(IEmbedder):
             self._max_input_tokens = known or FALLBACK_MAX_INPUT_TOKENS
         return self._max_input_tokens
 
+    @observed_call("embedder", _details)
     def embed(self, texts: list[str], *, is_query: bool = False) -> NDArray[np.float32]:
         """Embed texts, in as many requests as the provider's bounds make necessary.
 

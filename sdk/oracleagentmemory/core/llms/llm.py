@@ -6,9 +6,10 @@ import contextlib
 import enum
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from oracleagentmemory._notset import NOT_SET_MARKER, Maybe, given
+from oracleagentmemory._observed import observed_call
 from oracleagentmemory._threaded import TwinPool
 from oracleagentmemory.apis.llms.llm import ILlm, LlmResponse, LlmUsage, Prompt
 from oracleagentmemory.core.imageinputlimitconfig import (
@@ -26,6 +27,9 @@ from oracleagentmemory.core.llms.prompts import (
 from oracleagentmemory.core.provider import Provider, load_litellm, make_transport
 from oracleagentmemory.errors import InvalidInputError, ModelError
 
+if TYPE_CHECKING:
+    from oracleagentmemory.observability.emission import Details
+
 DEFAULT_MAX_CONCURRENT_REQUESTS = 16
 #: Threads for the async twins of an LLM without a limit.
 _UNLIMITED_POOL_SIZE = 64
@@ -37,6 +41,36 @@ class LlmApiType(str, enum.Enum):  # noqa: UP042 - the documented bases
 
     CHAT_COMPLETIONS = "chat_completions"
     RESPONSES = "responses"
+
+
+def _details(llm: Llm, arguments: Mapping[str, Any]) -> Details:
+    """Return what the events of asking the model say."""
+    from oracleagentmemory.observability.emission import Details
+
+    named = ("prompt", "response_json_schema")
+    options = {name: value for name, value in arguments.items() if name not in named}
+    return Details(
+        both={"model": llm.model, "api_type": llm._api_type.value},
+        started={
+            "prompt": arguments.get("prompt"),
+            "response_json_schema": arguments.get("response_json_schema"),
+            "llm_generation_config": options or None,
+            "tools": options.get("tools"),
+        },
+        completed=_answer_fields,
+    )
+
+
+def _answer_fields(answer: LlmResponse) -> dict[str, Any]:
+    usage = answer.usage
+    if usage is None:
+        return {"content": answer.text}
+    return {
+        "content": answer.text,
+        "input_tokens": usage.input_tokens,
+        "output_tokens": usage.output_tokens,
+        "total_tokens": usage.input_tokens + usage.output_tokens,
+    }
 
 
 class Llm(ILlm):
@@ -125,6 +159,7 @@ class Llm(ILlm):
             self._vision = bool(load_litellm().supports_vision(model=self.model))
         return self._vision
 
+    @observed_call("llm", _details)
     def generate(
         self,
         /,

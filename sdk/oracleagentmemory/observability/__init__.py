@@ -1,0 +1,47 @@
+"""Events of what the SDK does, and listeners to them."""
+
+from __future__ import annotations
+
+from oracleagentmemory.observability.event import (
+    AgentMemoryCompletedEvent,
+    AgentMemoryStartedEvent,
+    ApiOperationCompletedEvent,
+    ApiOperationStartedEvent,
+    EmbedderCompletedEvent,
+    EmbedderStartedEvent,
+    Event,
+    LlmGenerationCompletedEvent,
+    LlmGenerationStartedEvent,
+    MemoryStoreCompletedEvent,
+    MemoryStoreStartedEvent,
+    OperationKind,
+    ThreadCompletedEvent,
+    ThreadStartedEvent,
+)
+from oracleagentmemory.observability.eventlistener import (
+    EventListener,
+    GenericEventListener,
+    emit_event,
+    register_event_listeners,
+)
+
+__all__ = [
+    "AgentMemoryCompletedEvent",
+    "AgentMemoryStartedEvent",
+    "ApiOperationCompletedEvent",
+    "ApiOperationStartedEvent",
+    "EmbedderCompletedEvent",
+    "EmbedderStartedEvent",
+    "Event",
+    "EventListener",
+    "GenericEventListener",
+    "LlmGenerationCompletedEvent",
+    "LlmGenerationStartedEvent",
+    "MemoryStoreCompletedEvent",
+    "MemoryStoreStartedEvent",
+    "OperationKind",
+    "ThreadCompletedEvent",
+    "ThreadStartedEvent",
+    "emit_event",
+    "register_event_listeners",
+]
