@@ -15,6 +15,7 @@ from memoryapp.views import (
     memories,
     messages,
     overview,
+    relations,
     search,
     threads,
     users,
@@ -58,6 +59,12 @@ urlpatterns = [
         messages.message_delete,
         name="message-delete",
     ),
+    # --- relations between memories
+    path("relations/", relations.relation_list, name="relation-list"),
+    path("relations/new/", relations.relation_new, name="relation-new"),
+    path("relations/<id:relation_id>/", relations.relation_detail, name="relation-detail"),
+    path("relations/<id:relation_id>/edit/", relations.relation_edit, name="relation-edit"),
+    path("relations/<id:relation_id>/delete/", relations.relation_delete, name="relation-delete"),
     # --- users and agents
     path("users/", users.user_list, name="user-list"),
     path("users/new/", users.user_new, name="user-new"),

@@ -18,7 +18,8 @@ from memoryapp.forms.memories import (
     ReasonForm,
     StatusForm,
 )
-from memoryapp.services import memories
+from memoryapp.forms.relations import NewRelationForm
+from memoryapp.services import memories, relations
 from memoryapp.services.lookup import cursors
 from memoryapp.services.metadata import own_metadata
 from memoryapp.views import facets
@@ -27,6 +28,7 @@ from oracleagentmemory.errors import ConflictError, InvalidInputError, NotFoundE
 from oracleagentmemory.inspection import Row
 
 SECTION = {"section": "memory-list"}
+RELATIONS_SHOWN = 20
 
 
 @require_safe
@@ -76,9 +78,19 @@ def _drawer(request: PageRequest) -> Row | None:
 
 @require_safe
 def memory_detail(request: PageRequest, memory_id: str) -> HttpResponse:
-    """One memory."""
+    """One memory with its relations, the latest first."""
     row = memories.get(request.access, memory_id)
-    return render(request, "memoryapp/memories/detail.html", {**SECTION, "row": row})
+    of_it = relations.RelationFilters(memory_id=memory_id)
+    page = relations.list_page(request.access, of_it, limit=RELATIONS_SHOWN)
+    context = {
+        **SECTION,
+        "row": row,
+        "relations": relations.seen_from(memory_id, page.rows),
+        "more_relations": page.older is not None,
+        "relation_types": relations.BUILT_IN_TYPES,
+        "link_form": NewRelationForm(),
+    }
+    return render(request, "memoryapp/memories/detail.html", context)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

@@ -16,15 +16,17 @@ from memoryapp.forms.threads import (
     ThreadFilterForm,
 )
 from memoryapp.services import messages as thread_messages
-from memoryapp.services import threads
+from memoryapp.services import relations, threads
 from memoryapp.services.lookup import cursors
 from memoryapp.services.metadata import own_metadata
+from memoryapp.services.relations import RelationFilters
 from memoryapp.views.page import PageRequest, form_page, posted, submitted, way_back
 from oracleagentmemory.errors import ConflictError, InvalidInputError
 from oracleagentmemory.inspection import Row
 
 SECTION = {"section": "thread-list"}
 MESSAGES_PER_PAGE = 50
+RELATIONS_SHOWN = 10
 
 
 @require_safe
@@ -65,10 +67,12 @@ def thread_context(
         **cursors("message", request.GET),
         limit=MESSAGES_PER_PAGE,
     )
+    inside = RelationFilters(thread_id=thread_id)
     return {
         **SECTION,
         "row": row,
         "digest": threads.digest(request.access, thread_id),
+        "relations": relations.list_page(request.access, inside, limit=RELATIONS_SHOWN),
         "page": page,
         "rows": list(reversed(page.rows)),
         "form": form or NewMessageForm(),

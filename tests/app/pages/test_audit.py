@@ -11,7 +11,7 @@ from django.test import Client
 from django.urls import URLPattern
 
 from memoryapp.models import AuditEntry
-from memoryapp.services import agents, audit, memories, messages, threads, users
+from memoryapp.services import agents, audit, memories, messages, relations, threads, users
 from tests.app.pages.conftest import OPERATOR, add_memory, add_thread
 from tests.app.pages.test_frame import routes
 from tests.app.tables import nothing_changes
@@ -56,6 +56,18 @@ CHANGES: dict[str, tuple[str, Sent]] = {
         },
     ),
     "message-delete": ("/threads/t-1/messages/m-1/delete/", dict),
+    "relation-new": (
+        "/relations/new/",
+        lambda: {"source_id": "mem-3", "relation_type": "supports", "target_id": "mem-1"},
+    ),
+    "relation-edit": (
+        "/relations/r-1/edit/",
+        lambda: {
+            "relation_type": "supports",
+            "fingerprint": relations.get(OPERATOR, "r-1").fingerprint,
+        },
+    ),
+    "relation-delete": ("/relations/r-1/delete/", dict),
     "user-new": ("/users/new/", lambda: {"record_id": "cleo", "information": "x"}),
     "user-profile": ("/users/ada/profile/", lambda: {"information": "y"}),
     "agent-new": ("/agents/new/", lambda: {"record_id": "cook", "information": "x"}),
@@ -66,6 +78,7 @@ READS = {
     "overview", "livez", "readyz", "login", "logout", "search",
     "memory-list", "memory-detail", "thread-list", "thread-detail", "message-detail",
     "user-list", "user-detail", "agent-list", "agent-detail", "change-list", "change-outside",
+    "relation-list", "relation-detail",
 }  # fmt: skip
 
 
@@ -74,6 +87,10 @@ def records(db: None) -> None:
     """What the changes above act on."""
     add_thread("t-1", ["hello", "hi"])
     add_memory("Ada likes the window seat", memory_id="mem-1")
+    for number in (2, 3):
+        add_memory("Ada likes the aisle seat", memory_id=f"mem-{number}")
+    ends = {"source_id": "mem-1", "target_id": "mem-2"}
+    relations.add(OPERATOR, **ends, relation_type="contradicts", relation_id="r-1")
     users.add_profile(OPERATOR, "ada", "Flies often")
     agents.add_profile(OPERATOR, "travel", "Books trips")
 

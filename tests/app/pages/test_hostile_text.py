@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from memoryapp.services import memories, messages, threads, users
+from memoryapp.services import memories, messages, relations, threads, users
 from tests.app.pages.conftest import OPERATOR, text_of
 
 pytestmark = pytest.mark.django_db
@@ -49,6 +49,11 @@ def fill(text: str) -> None:
         metadata={text: {text: text}},
         timestamp=short,
     )
+    other = memories.add(OPERATOR, content=text, user_id=text, thread_id=text, agent_id=text)
+    relations.add(
+        OPERATOR, source_id=text, target_id=other, relation_type=text, relation_id=text,
+        opposite_relation_type=text, timestamp=short, metadata={text: text},
+    )  # fmt: skip
 
 
 def addresses(text: str) -> list[str]:
@@ -65,10 +70,21 @@ def addresses(text: str) -> list[str]:
             "user-detail",
             "user-profile",
             "agent-detail",
+            "relation-detail",
+            "relation-edit",
+            "relation-delete",
         )
     ]
     pages += [reverse(name, args=(text, text)) for name in ("message-edit", "message-delete")]
-    lists = ("overview", "memory-list", "thread-list", "user-list", "agent-list")
+    lists = (
+        "overview",
+        "memory-list",
+        "thread-list",
+        "user-list",
+        "agent-list",
+        "relation-list",
+        "change-list",
+    )
     return pages + [reverse(name) for name in lists]
 
 
@@ -98,7 +114,7 @@ def test_a_nasty_id_has_all_its_pages(client: Client, record_id: str) -> None:
     for name, url in {"m": "/memories/", "user": "/threads/", "agent": "/threads/"}.items():
         response = client.get(url, {name: record_id})
         assert response.status_code == 200
-        assert [row.record.id for row in response.context["page"].rows] == [record_id]
+        assert record_id in [row.record.id for row in response.context["page"].rows]
     assert client.get("/users/").context["page"].actors[0].id == record_id
     found = client.get(reverse("message-detail", args=(record_id, record_id)))
     assert found.status_code == 302
@@ -112,8 +128,14 @@ def test_a_nasty_id_can_be_changed_and_deleted(client: Client, record_id: str) -
     edit = reverse("memory-edit", args=(record_id,))
     assert client.post(edit, {"content": "new", "fingerprint": state}).status_code == 302
     assert memories.get(OPERATOR, record_id).record.content == "new"
+    relation = relations.get(OPERATOR, record_id).fingerprint
+    edit = reverse("relation-edit", args=(record_id,))
+    sent = {"relation_type": "supports", "fingerprint": relation}
+    assert client.post(edit, sent).status_code == 302
+    assert relations.get(OPERATOR, record_id).relation.relation_type == "supports"
     message = reverse("message-delete", args=(record_id, record_id))
-    for url in (reverse("memory-delete", args=(record_id,)), message):
+    gone = [reverse(f"{noun}-delete", args=(record_id,)) for noun in ("relation", "memory")]
+    for url in (*gone, message):
         assert client.post(url).status_code == 302
         assert client.get(url).status_code == 404
     assert client.post(reverse("thread-delete", args=(record_id,))).status_code == 302

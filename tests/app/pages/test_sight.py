@@ -10,7 +10,7 @@ import pytest
 from django.test import Client
 
 from memoryapp.access import Role
-from memoryapp.services import agents, keys, memories, users
+from memoryapp.services import agents, keys, memories, relations, users
 from tests.app.pages.conftest import OPERATOR, add_memory, add_thread
 from tests.app.pages.test_frame import routes
 
@@ -29,7 +29,13 @@ def worlds(db: None) -> None:
     hidden = {"user_id": "bob", "agent_id": f"{SECRET}-agent", "metadata": {SECRET: 1}}
     add_memory(f"Bob saw a {SECRET} by the window", memory_id="mem-2", thread_id="t-1", **hidden)
     add_memory(f"Bob fears the {SECRET}", memory_id="mem-3", thread_id="t-2", **hidden)
+    for number, (source, target) in enumerate([("mem-1", "mem-2"), ("mem-2", "mem-3")]):
+        relations.add(
+            OPERATOR, source_id=source, target_id=target, relation_type=f"{SECRET}-like",
+            relation_id=f"r-{number}", metadata={SECRET: 1},
+        )  # fmt: skip
     memories.update(OPERATOR, "mem-2", content=f"Bob met the {SECRET}", reason=SECRET)
+    relations.delete(OPERATOR, "r-1", reason=SECRET)
     memories.delete(OPERATOR, "mem-3", reason=SECRET)
     users.add_profile(OPERATOR, "bob", f"Owner of a {SECRET}")
     agents.add_profile(OPERATOR, f"{SECRET}-agent", f"Feeds the {SECRET}")
@@ -47,6 +53,8 @@ QUERIES: list[dict[str, Any]] = [
     {"q": "window", "user": "ada", "thread": "t-2", "k": "100", "invalid": "on"},
     {"id": "bob"},
     {"kind": "thread"},
+    {"memory": "mem-1"},
+    {"memory": "mem-2", "type": "like"},
     {"before": "999999999"},
     {"after": "1"},
     {"before": "zz"},
@@ -62,6 +70,7 @@ def test_no_page_shows_a_limited_person_what_others_have(make_client: Any) -> No
         "message_id": ("m-1", "t-2-1"),
         "user_id": ("ada", "bob"),
         "agent_id": ("travel",),
+        "relation_id": ("r-0", "r-1"),
     }
     for route in routes():
         pattern = "/" + str(route.pattern)
@@ -83,7 +92,7 @@ def test_no_answer_gives_a_limited_key_what_others_have() -> None:
     paths = [
         "threads", "threads/t-1", "threads/t-2", "threads/t-1/messages", "threads/t-2/messages",
         "threads/t-1/messages/t-2-1", "threads/t-2/messages/t-2-1", "memories", "memories/mem-2",
-        "memories/mem-3", "search",
+        "memories/mem-3", "search", "relations", "relations/r-0",
     ]  # fmt: skip
     queries: list[dict[str, Any]] = [
         {},
@@ -102,5 +111,6 @@ def test_no_answer_gives_a_limited_key_what_others_have() -> None:
 
 
 def test_who_sees_all_meets_it(client: Client) -> None:
-    for path in ("/", "/memories/", "/threads/", "/users/", "/agents/", "/search/?q=window"):
+    pages = ("/", "/memories/", "/threads/", "/users/", "/agents/", "/relations/")
+    for path in (*pages, "/search/?q=window", "/memories/mem-1/", "/changes/"):
         assert SECRET in client.get(path).content.decode(), path
