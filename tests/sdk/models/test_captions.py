@@ -14,7 +14,7 @@ from oracleagentmemory.core.imageinputlimitconfig import DEFAULT_IMAGE_LIMITS
 from oracleagentmemory.core.images import describe_image
 from oracleagentmemory.core.images.captions import CAPTION_PROMPT, MAX_DESCRIPTION_CHARACTERS
 from oracleagentmemory.core.llms import Llm
-from oracleagentmemory.errors import InvalidInputError, ModelError, RetryableError
+from oracleagentmemory.errors import InvalidInputError, ModelAnswerError, ModelError, RetryableError
 from oracleagentmemory.testing import ScriptedAnswer, ScriptedModelServer
 from tests.sdk.images.pictures import FORMATS, picture
 
@@ -68,7 +68,7 @@ def test_an_answer_without_a_description_is_the_models_fault(
     llm: Llm, server: ScriptedModelServer, answer: str
 ) -> None:
     server.add(ScriptedAnswer(text=answer))
-    with pytest.raises(ModelError, match="no description"):
+    with pytest.raises(ModelAnswerError, match="no description"):
         describe_image(llm, picture("PNG"), PNG)
     assert len(server.requests) == 1
 

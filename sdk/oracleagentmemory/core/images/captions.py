@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import functools
-import importlib.resources
 import re
 from collections.abc import Mapping
 
@@ -11,7 +9,8 @@ from oracleagentmemory.apis.llms.llm import ILlm
 from oracleagentmemory.apis.message import ImageContent, ImageMimeType, Message, TextContent
 from oracleagentmemory.core.imageinputlimitconfig import DEFAULT_IMAGE_LIMITS, check_image_sizes
 from oracleagentmemory.core.llms.answers import MAX_ANSWER_CHARACTERS, storable_text
-from oracleagentmemory.errors import ModelError
+from oracleagentmemory.core.promptfiles import prompt_text
+from oracleagentmemory.errors import ModelAnswerError
 
 #: Name and version of the prompt, as provenance notes it.
 CAPTION_PROMPT = "image-caption-1"
@@ -46,25 +45,20 @@ def describe_image(
 
     Raises:
         InvalidInputError: The image exceeds a limit, or the model is not known to read images.
-        ModelError: The model refuses, or describes the image with nothing.
+        ModelError: The model refuses.
+        ModelAnswerError: The model describes the image with nothing.
         RetryableError: The model is busy, slow or out of reach.
     """
     check_image_sizes([len(data)], DEFAULT_IMAGE_LIMITS if limits is None else limits)
-    content = [TextContent(_prompt()), ImageContent(data, mime_type)]
+    content = [TextContent(prompt_text(CAPTION_PROMPT)), ImageContent(data, mime_type)]
     answer = llm.generate([Message("user", content)])
     description = _description(answer.text)
     if not description:
-        raise ModelError(
+        raise ModelAnswerError(
             "the model answered with no description of the image; "
             "repeat the call, or give a description"
         )
     return description
-
-
-@functools.cache
-def _prompt() -> str:
-    prompts = importlib.resources.files("oracleagentmemory.core.extractors") / "prompts"
-    return (prompts / f"{CAPTION_PROMPT}.txt").read_text("utf-8").strip()
 
 
 def _description(answer: str) -> str:

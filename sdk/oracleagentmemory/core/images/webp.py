@@ -11,6 +11,7 @@ from oracleagentmemory.core.images.still import Still, animated, check_size, dam
 MAX_CHUNKS = 256
 
 _OF_ANIMATIONS = frozenset({b"ANIM", b"ANMF"})
+_OF_PIXELS = (b"ALPH", b"VP8 ", b"VP8L")  # codespell:ignore
 _ANIMATION_FLAG, _ALPHA_FLAG = 0x02, 0x10
 
 
@@ -88,7 +89,7 @@ def _without_metadata(chunks: dict[bytes, bytes]) -> bytes:
     parts = []
     if header := chunks.get(b"VP8X"):
         parts.append((b"VP8X", bytes([header[0] & _ALPHA_FLAG]) + header[1:]))
-    parts += [(kind, chunks[kind]) for kind in (b"ALPH", b"VP8 ", b"VP8L") if kind in chunks]
+    parts += [(kind, chunks[kind]) for kind in _OF_PIXELS if kind in chunks]
     body = b"".join(
         struct.pack("<4sI", kind, len(chunk)) + chunk + b"\0" * (len(chunk) % 2)
         for kind, chunk in parts
