@@ -104,11 +104,10 @@ class SummaryUpkeep(StoreParts):
         self._note_update(transaction, SUMMARY, row, values, row.user_id)
 
     def _summaries_of(self) -> sa.Select[Any]:
-        """Select and lock the summaries of the threads `:ids`, newest first."""
+        """Select and lock the summaries of the threads `:ids`."""
         table = self.tables.thread_summary
         among = table.c.thread_id.in_(bind("ids", table.c.thread_id, expanding=True))
-        order = (table.c.created_at.desc(), table.c.record_id.desc())
-        return sa.select(table).where(among).order_by(*order).with_for_update()
+        return sa.select(table).where(among).with_for_update()
 
 
 class Summarising(Adding, SummaryUpkeep):
@@ -205,7 +204,7 @@ class Summarising(Adding, SummaryUpkeep):
             _MADE_BY: dict(draft.parameters),
         }
         metadata = {RESERVED_KEY: reserved}
-        old = list(rows)
+        old = sorted(rows, key=lambda row: (row.created_at, _revision(row.metadata)), reverse=True)
         if old and _replaceable(old[0]):
             row = old.pop(0)
             merged = {**(row.metadata or {}), **metadata}
