@@ -49,6 +49,9 @@ class Dumping(Restoring):
     ) -> RestoreReport:
         """Write the records of a dump back: all of them, in one transaction, or nothing.
 
+        A relation that ends its target does so again when the target is there already; a target
+        whose relation cannot come back is settled by those that it has.
+
         Args:
             stream: The dump: an open file, or its lines.
             ids: `keep` restores every record under its id; `new` gives threads, messages,

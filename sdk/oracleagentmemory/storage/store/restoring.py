@@ -28,10 +28,11 @@ from oracleagentmemory.storage.dump_reads import COVERED, WHOLE_STORE
 from oracleagentmemory.storage.engine import WriteTransaction
 from oracleagentmemory.storage.extras import scope_key
 from oracleagentmemory.storage.kinds import IMAGE, MEMORY, MESSAGE, PROFILE, SUMMARY, THREAD, Kind
+from oracleagentmemory.storage.lifecycle import LIFECYCLE_REASONS
 from oracleagentmemory.storage.rows import fingerprint
 from oracleagentmemory.storage.statements import in_lists
-from oracleagentmemory.storage.store.base import StoreParts
 from oracleagentmemory.storage.store.extending import chunk_scope
+from oracleagentmemory.storage.store.lifecycle import Lifecycle
 from oracleagentmemory.storage.textsearch import index_text
 
 
@@ -45,6 +46,7 @@ class _Restored:
         latest: The latest records by their new id: what the next rows belong to.
         scopes: Keys of the users whose records came back.
         threads: Threads of the dump, by their new ids.
+        memories: Memories of the dump, by their new ids.
     """
 
     transaction: WriteTransaction
@@ -55,6 +57,7 @@ class _Restored:
     latest: dict[str, Mapping[str, Any]] = field(default_factory=dict)
     scopes: set[str] = field(default_factory=set)
     threads: set[str] = field(default_factory=set)
+    memories: set[str] = field(default_factory=set)
 
     def fresh(self, kind: str, record_id: str) -> str:
         """Return the id that a record of the dump gets."""
@@ -72,7 +75,7 @@ class _Restored:
         return RestoreReport(dict(self.rows), self.new_ids, dict(self.left_out))
 
 
-class Restoring(StoreParts):
+class Restoring(Lifecycle):
     """The writing half of `restore`."""
 
     def _restore(
@@ -148,7 +151,9 @@ class Restoring(StoreParts):
         row[kind.key] = work.fresh(kind.name, row[kind.key])
         if kind is THREAD:
             work.threads.add(row["record_id"])
-        elif kind is not PROFILE:
+        elif kind is MEMORY:
+            work.memories.add(row["record_id"])
+        if kind is not THREAD and kind is not PROFILE:
             row["thread_id"] = work.known(THREAD.name, row["thread_id"])
         if kind is IMAGE:
             row["message_id"] = work.known(MESSAGE.name, row["message_id"])
@@ -262,7 +267,7 @@ class Restoring(StoreParts):
         return self._insert_plain(work, self.extras.source, kept, "source")
 
     def _restore_relations(self, work: _Restored, rows: Rows) -> int:
-        """Insert the relations whose memories both exist."""
+        """Insert the relations whose memories both exist, and settle the statuses they touch."""
         ends = ("source_memory_id", "target_memory_id")
         for row in rows:
             row["relation_id"] = work.fresh("relation", row["relation_id"])
@@ -272,7 +277,11 @@ class Restoring(StoreParts):
         kept = [row for row in rows if all(row[end] in memories for end in ends)]
         for row in kept:
             work.scopes |= {scope_key(row["source_memory_user_id"])}
-        return self._insert_plain(work, self.tables.memory_link, kept, "relation")
+        # Locked first: a trigger of an Oracle store would change them without noting it.
+        touched = self._lock_memories(work.transaction, _unsettled(work, rows, memories))
+        written = self._insert_plain(work, self.tables.memory_link, kept, "relation")
+        self._settle(work.transaction, list(touched.values()))
+        return written
 
     def _restore_changes(self, work: _Restored, rows: Rows) -> int:
         """Insert the log of a whole store; copies with new ids begin without one."""
@@ -308,6 +317,21 @@ _PARTS: Mapping[str, Any] = {
     RELATION: Restoring._restore_relations,
     CHANGE: Restoring._restore_changes,
 }
+
+
+def _unsettled(work: _Restored, rows: Rows, memories: set[str]) -> set[str]:
+    """Return the memories whose status restored relations may change.
+
+    That are those which were there before, and those of the dump whose relation is left out. The
+    others came back with the status that the relation gave them.
+    """
+    return {
+        row["target_memory_id"]
+        for row in rows
+        if row["relation_type"] in LIFECYCLE_REASONS
+        and row["target_memory_id"] in memories
+        and not (row["target_memory_id"] in work.memories and row["source_memory_id"] in memories)
+    }
 
 
 def user_of(kind: Kind, row: Mapping[Any, Any]) -> str | None:
