@@ -297,6 +297,41 @@ def test_images_over_a_limit_are_not_sent(
     assert server.requests == []
 
 
+def test_r075_totals_count_raw_bytes_and_neither_base64_nor_text(
+    server: ScriptedModelServer,
+) -> None:
+    content = [TextContent("what? " * 1000), *[ImageContent(b"x" * 300, ImageMimeType.PNG)] * 3]
+
+    def ask(**limits: int) -> None:
+        config = ImageInputLimitConfig(**limits)
+        model = llm(server, supports_vision=True, image_input_limit_config=config)
+        model.generate([Message("user", content)])
+
+    ask(max_total_raw_image_bytes_per_llm_request=900)
+    ask(max_images_per_llm_request=3, max_raw_image_bytes=300)
+    assert len(server.requests) == 2
+    sent = server.requests[0].body["messages"][0]["content"]
+    assert len(sent[0]["text"]) + sum(len(part["image_url"]["url"]) for part in sent[1:]) > 7000
+    with pytest.raises(InvalidInputError, match="max_total_raw_image_bytes_per_llm_request of 899"):
+        ask(max_total_raw_image_bytes_per_llm_request=899)
+    assert len(server.requests) == 2
+
+
+@pytest.mark.parametrize(
+    ("limits", "images", "size"),
+    [({}, 101, 1), ({"max_images_per_llm_request": 512}, 513, 1), ({}, 11, 10 * 2**20)],
+)
+def test_r075_the_defaults_and_the_maxima_hold_for_a_request(
+    server: ScriptedModelServer, limits: dict[str, int], images: int, size: int
+) -> None:
+    config = ImageInputLimitConfig(**limits)
+    model = llm(server, supports_vision=True, image_input_limit_config=config)
+    content = [ImageContent(bytes(size), ImageMimeType.PNG)] * images
+    with pytest.raises(InvalidInputError, match=r"max_images|max_total"):
+        model.generate([Message("user", content)])
+    assert server.requests == []
+
+
 @pytest.mark.parametrize(
     ("part", "size"),
     [
