@@ -12,7 +12,7 @@ from memoryapp.services.search import Answer
 from oracleagentmemory.apis.message import MessageContent
 from oracleagentmemory.apis.records import MessageRecord, Record
 from oracleagentmemory.inspection import Count as RowCount
-from oracleagentmemory.inspection import Row
+from oracleagentmemory.inspection import RelationRow, Row
 
 
 class ContentPart(BaseModel):
@@ -58,6 +58,24 @@ class MemoryOut(Stored):
     timestamp: str | None = Field(description="The caller's time as given, else of creation.")
 
 
+class RelationOut(BaseModel):
+    """A relation from one memory, its source, to another, its target."""
+
+    id: str
+    source_record_id: str
+    source_record_type: str
+    source_status: str
+    target_record_id: str
+    target_record_type: str
+    target_status: str
+    relation_type: str
+    opposite_relation_type: str = Field(description="How the relation reads from its target.")
+    timestamp: str | None = Field(description="The caller's time as given, if any.")
+    metadata: dict[str, Any] | None
+    created_at: datetime
+    fingerprint: str = Field(description="Also the ETag, for If-Match.")
+
+
 class CountOut(BaseModel):
     """How many match in all: exact, or 10,000 and `capped` when there are more."""
 
@@ -89,6 +107,12 @@ class MemoryPageOut(PageOut):
     """A page of memories."""
 
     memories: list[MemoryOut]
+
+
+class RelationPageOut(PageOut):
+    """A page of relations."""
+
+    relations: list[RelationOut]
 
 
 class MessageIds(BaseModel):
@@ -166,6 +190,26 @@ def memory_out(row: Row) -> MemoryOut:
         status=record.status.value,
         thread_id=record.thread_id,
         timestamp=record.timestamp,
+    )
+
+
+def relation_out(row: RelationRow) -> RelationOut:
+    """Build the answer for a relation."""
+    relation = row.relation
+    return RelationOut(
+        id=relation.id,
+        source_record_id=relation.source_record_id,
+        source_record_type=relation.source_record_type,
+        source_status=row.source.record.status.value,
+        target_record_id=relation.target_record_id,
+        target_record_type=relation.target_record_type,
+        target_status=row.target.record.status.value,
+        relation_type=relation.relation_type,
+        opposite_relation_type=relation.opposite_relation_type,
+        timestamp=relation.timestamp,
+        metadata=relation.metadata,
+        created_at=row.created_at,
+        fingerprint=row.fingerprint,
     )
 
 

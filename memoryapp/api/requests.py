@@ -10,7 +10,7 @@ from django.http import HttpRequest, HttpResponse
 
 from memoryapp.access import Access
 from oracleagentmemory.errors import InvalidInputError
-from oracleagentmemory.inspection import Row
+from oracleagentmemory.inspection import RelationRow, Row
 
 _NEXT, _PREVIOUS = "n", "p"
 _ETAG = re.compile(r'"([^"]+)"')
@@ -64,7 +64,7 @@ def _url_safe(value: str) -> str:
     return base64.urlsafe_b64encode(value.encode()).rstrip(b"=").decode()
 
 
-def set_etag(response: HttpResponse, row: Row) -> None:
+def set_etag(response: HttpResponse, row: Row | RelationRow) -> None:
     """Answer the row's fingerprint as its ETag."""
     response["ETag"] = f'"{row.fingerprint}"'
 

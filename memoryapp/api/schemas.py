@@ -50,6 +50,7 @@ def _checked(check: Callable[[Any], Any]) -> AfterValidator:
 
 Text = Annotated[str, _checked(lambda value: check_text(value, "the text"))]
 Id = Annotated[str, _checked(lambda value: check_id(value, "the id"))]
+Label = Annotated[str, _checked(lambda value: check_id(value, "the label"))]
 RoleName = Annotated[
     str, _checked(lambda value: check_id(value, "the role", max_bytes=ROLE_MAX_BYTES))
 ]
@@ -166,6 +167,14 @@ class MemoryParameters(ThreadParameters):
     text: Words | None = Field(None, description="Words that must all occur in the memory.")
 
 
+class RelationParameters(PageParameters):
+    """Filters of the list of relations."""
+
+    memory_id: Id | None = Field(None, description="Relations that start or end at this memory.")
+    thread_id: Id | None = Field(None, description="Relations with an end in this thread.")
+    relation_type: Label | None = None
+
+
 class ThreadIn(Body):
     """A new thread."""
 
@@ -227,6 +236,31 @@ class MemoryPatch(PatchBody):
     metadata: Metadata | None = None
     timestamp: Timestamp | None = None
     status: Status = "valid"
+
+
+class RelationIn(Body):
+    """A new relation."""
+
+    source_record_id: Id = Field(description="The memory that it starts from.")
+    target_record_id: Id = Field(description="The memory that it points to.")
+    relation_type: Label = Field(
+        description="`supersedes`, `contradicts`, `refines`, `supports`, `duplicates`, or your own."
+    )
+    opposite_relation_type: Label | None = Field(
+        None, description="How a type of your own reads from the target; the same when left out."
+    )
+    id: Id | None = Field(None, description="Made by the server when left out.")
+    timestamp: Timestamp | None = Field(None, description="The caller's time, best as ISO 8601.")
+    metadata: Metadata | None = None
+
+
+class RelationPatch(PatchBody):
+    """A change of a relation; `metadata` replaces what was there."""
+
+    relation_type: Label = ""
+    opposite_relation_type: Label = ""
+    timestamp: Timestamp | None = None
+    metadata: Metadata | None = None
 
 
 class SearchIn(BaseModel):

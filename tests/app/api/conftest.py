@@ -111,6 +111,16 @@ def memory(api: Api) -> str:
     return "/memories/mem-1"
 
 
+@pytest.fixture
+def relation(api: Api, memory: str) -> str:
+    """The path of a relation from ``mem-1`` to another memory of user ``ada``, ``mem-2``."""
+    other = {"id": "mem-2", "content": "Ada likes the aisle", "user_id": "ada"}
+    assert api.post("/memories", other).status_code == 201
+    given = {"source_record_id": "mem-1", "target_record_id": "mem-2", "id": "r-1"}
+    assert api.post("/relations", {**given, "relation_type": "supports"}).status_code == 201
+    return "/relations/r-1"
+
+
 def path_id(record_id: str) -> str:
     """The form in which a client that knows no route words sends an id."""
     return encode_tilde(record_id)

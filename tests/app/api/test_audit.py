@@ -30,6 +30,14 @@ CHANGES: dict[str, tuple[str, str, object, bool]] = {
     "add_memory": ("POST", "/memories", {"content": "x", "user_id": "ada"}, False),
     "update_memory": ("PATCH", "/memories/mem-1", {"content": "y"}, True),
     "delete_memory": ("DELETE", "/memories/mem-1", None, True),
+    "add_relation": (
+        "POST",
+        "/relations",
+        {"source_record_id": "mem-1", "target_record_id": "mem-2", "relation_type": "likes"},
+        False,
+    ),
+    "update_relation": ("PATCH", "/relations/r-1", {"metadata": {"a": 1}}, True),
+    "delete_relation": ("DELETE", "/relations/r-1", None, True),
 }
 #: Operations that take a body, and read.
 READS = {"search_records"}
@@ -46,7 +54,7 @@ def test_every_operation_is_known_as_one_that_changes_or_one_that_reads() -> Non
     assert set(operations_that_may_change()) == CHANGES.keys() | READS
 
 
-@pytest.mark.usefixtures("thread", "memory")
+@pytest.mark.usefixtures("thread", "relation")
 @pytest.mark.parametrize("name", CHANGES)
 def test_a_change_writes_one_entry_with_its_key_and_reason(api: Api, name: str) -> None:
     method, path, body, leaves_revision = CHANGES[name]
@@ -63,7 +71,7 @@ def test_a_change_writes_one_entry_with_its_key_and_reason(api: Api, name: str) 
     assert entry.revisions.exists() == leaves_revision
 
 
-@pytest.mark.usefixtures("thread", "memory")
+@pytest.mark.usefixtures("thread", "relation")
 @pytest.mark.parametrize("name", CHANGES)
 def test_a_change_whose_entry_fails_does_not_happen(
     api: Api, monkeypatch: pytest.MonkeyPatch, name: str
