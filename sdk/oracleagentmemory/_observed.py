@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 if TYPE_CHECKING:
     from oracleagentmemory.observability.emission import Details, Operation
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 C = TypeVar("C")
+F = TypeVar("F", bound=Callable[..., Any])
 
 #: Who listens in this context; async twins and the SDK's own pools run in copies of it.
 LISTENERS: ContextVar[tuple[EventListener, ...]] = ContextVar("agent_memory_listeners", default=())
@@ -60,15 +61,15 @@ def documented(contract: type) -> list[str]:
 
 def observed_call(
     component: str, describe: Callable[[Any, Mapping[str, Any]], Details]
-) -> Callable[[Run], Run]:
+) -> Callable[[F], F]:
     """Make one method tell, in events of its own fields.
 
     Args:
         describe: Returns, of the owner and the arguments, what the events say.
     """
 
-    def decorate(method: Run) -> Run:
-        return _telling(component, method.__name__, method, describe)
+    def decorate(method: F) -> F:
+        return cast(F, _telling(component, method.__name__, method, describe))
 
     return decorate
 

@@ -72,7 +72,7 @@ def prune(
     protected = protected_count(total, given(config.protected_fraction, DEFAULT_PROTECTED_FRACTION))
     mode = PruningEvaluationMode(given(config.evaluation_mode, PruningEvaluationMode.FAST))
     if mode is PruningEvaluationMode.EXHAUSTIVE:
-        probes = [(place,) for place in range(protected, total)]
+        probes: list[tuple[int, ...]] = [(place,) for place in range(protected, total)]
     else:
         points = int(given(config.num_probe_points, DEFAULT_PROBE_POINTS))
         probes = probe_places(total, protected, points)
@@ -159,7 +159,7 @@ def _decision(text: str) -> Decision:
     answer = read_json(text)
     value = answer.get("decision") if isinstance(answer, dict) else None
     try:
-        return Decision(value)
+        return Decision(str(value))
     except ValueError:
         known = ", ".join(Decision)
         raise ModelAnswerError(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from oracleagentmemory._notset import NOT_SET_MARKER, given
+from oracleagentmemory._notset import NOT_SET_MARKER, Maybe, given
 from oracleagentmemory.apis.reranker import IReranker
 from oracleagentmemory.apis.searchresult import SearchResult
 from oracleagentmemory.core.budgets import within_budget
@@ -97,7 +97,8 @@ def refine(
 
 
 def _reranker(config: MemorySearchConfig) -> IReranker | None:
-    return given(getattr(config, "reranker", NOT_SET_MARKER), None)
+    reranker: Maybe[IReranker | None] = getattr(config, "reranker", NOT_SET_MARKER)
+    return given(reranker, None)
 
 
 def _rerank(refined: Refined, reranker: IReranker, config: MemorySearchConfig, query: str) -> None:

@@ -127,12 +127,11 @@ def explain(
     for stage, ranking in searched.rankings.items():
         for rank, (score, *key) in enumerate(ranking, start=1):
             standings.setdefault((key[0], key[1]), {})[stage] = Standing(rank, score)
-    results: list[SearchResult] = [
-        OracleSearchResult(distance, record) for record, distance in searched.found
-    ]
+    found = [OracleSearchResult(distance, record) for record, distance in searched.found]
+    found_at = {id(one): (rank, one.distance) for rank, one in enumerate(found, start=1)}
     hard, soft = configured_budgets(config)
-    refined = refine(store, config, query, results, hard=hard, soft=soft)
-    ranked = _Ranked(refined, standings, {id(one): n for n, one in enumerate(results, start=1)})
+    refined = refine(store, config, query, [*found], hard=hard, soft=soft)
+    ranked = _Ranked(refined, standings, found_at)
     return Explanation(
         strategy=chosen,
         stages=(*searched.rankings, *refined.stages),
@@ -146,19 +145,19 @@ class _Ranked:
     """What the stages said of all results.
 
     Attributes:
-        found_at: Ranks of the search, by the result's id in this process.
+        found_at: Rank and distance of the search, by the result's id in this process.
     """
 
     refined: Refined
     standings: Mapping[tuple[str, str], Mapping[str, Standing]]
-    found_at: Mapping[int, int]
+    found_at: Mapping[int, tuple[int, float]]
 
     def hit(
         self, result: SearchResult, rank: int | None = None, removed_by: str | None = None
     ) -> ExplainedHit:
         record = result.record
         standings = dict(self.standings.get((record.record_type, record.id), {}))
-        before = self.found_at[id(result)]
+        before, distance = self.found_at[id(result)]
         relevance = self.refined.relevance
         if id(result) in relevance:
             before = 1 + list(relevance).index(id(result))
@@ -166,7 +165,7 @@ class _Ranked:
         return ExplainedHit(
             rank=before if rank is None else rank,
             record=record,
-            distance=result.distance,
+            distance=distance,
             standings=standings,
             tokens=estimate_tokens(result.formatted_content),
             decision=self.refined.decisions.get(id(result)),

@@ -126,9 +126,8 @@ def begin(
             event_id=f"{event_id}.started",
             event_name=_event_name(component, method, "started"),
             argument_summary={name: summary(value) for name, value in arguments.items()},
-            **({} if details.started else {"arguments": arguments}),
             **common,
-            **details.started,
+            **(details.started or {"arguments": arguments}),
         )
     )
     return Operation(event_id, component, common, details.completed)

@@ -82,7 +82,7 @@ class Event(BaseModel):
     event_name: str
     metadata: dict[str, Any] | None = None
 
-    def model_dump(  # type: ignore[override]
+    def model_dump(
         self, *, mask_sensitive_information: bool = True, **kwargs: Any
     ) -> dict[str, Any]:
         """Return the fields.
@@ -94,9 +94,7 @@ class Event(BaseModel):
         """
         return super().model_dump(context=_context(mask_sensitive_information, kwargs), **kwargs)
 
-    def model_dump_json(  # type: ignore[override]
-        self, *, mask_sensitive_information: bool = True, **kwargs: Any
-    ) -> str:
+    def model_dump_json(self, *, mask_sensitive_information: bool = True, **kwargs: Any) -> str:
         """Return the fields as JSON; values that JSON lacks come as text.
 
         Args:
