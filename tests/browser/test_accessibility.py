@@ -9,7 +9,7 @@ from playwright.sync_api import Page
 
 from memoryapp.access import Access
 from memoryapp.models import Person
-from memoryapp.services import memories, messages, threads, users
+from memoryapp.services import memories, messages, relations, threads, users
 from tests.browser.conftest import overflow, violations
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -27,7 +27,6 @@ PAGES = [
     "/memories/?m=mem-1",
     "/memories/?user=nobody",
     "/memories/?metadata=x",
-    "/memories/mem-1/",
     "/memories/new/",
     "/memories/mem-1/edit/",
     "/memories/mem-1/delete/",
@@ -37,6 +36,14 @@ PAGES = [
     f"/threads/{LONG}/edit/",
     f"/threads/{LONG}/delete/",
     f"/threads/{LONG}/messages/m-1/edit/",
+    "/memories/mem-1/",
+    "/memories/mem-2/",
+    "/relations/",
+    "/relations/?memory=x&type=likes",
+    "/relations/new/?source_id=mem-1",
+    f"/relations/{LONG}/",
+    f"/relations/{LONG}/edit/",
+    f"/relations/{LONG}/delete/",
     "/users/",
     "/users/new/",
     "/users/ada/",
@@ -49,7 +56,7 @@ PAGES = [
     "/changes/",
     "/changes/outside/",
     "/changes/outside/?kind=thread",
-    "/search/?q=window&user=ada",
+    "/search/?q=window&user=ada&invalid=on",
     "/search/?q=",
     "/account/",
     "/account/password/",
@@ -83,6 +90,15 @@ def records(transactional_db: None) -> None:
             metadata={"topic": [LONG, {"x": None}]},
         )
     memories.set_status(OPERATOR, "mem-0", "invalid")
+    for relation_id, target_id, label in [(LONG, "mem-2", LONG), ("r-1", "mem-3", "supersedes")]:
+        relations.add(
+            OPERATOR,
+            source_id="mem-1",
+            target_id=target_id,
+            relation_type=label,
+            relation_id=relation_id,
+            metadata={"topic": LONG},
+        )
 
 
 @pytest.mark.parametrize("view", VIEWS)

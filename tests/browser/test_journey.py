@@ -227,3 +227,36 @@ def test_a_profile_is_added(
     page.get_by_label("What is known").fill("Drinks tea")
     page.get_by_role("button", name="Save profile").click()
     expect(page.get_by_text("Drinks tea")).to_be_visible()
+
+
+def test_memories_are_linked_relabelled_and_unlinked(
+    open_page: OpenPage, person: Person, records: None, scripted: bool
+) -> None:
+    page = open_page("/memories/mem-0/", person, java_script_enabled=scripted)
+    relations = page.get_by_role("region", name="Relations")
+    relations.get_by_text("Link to another memory").click()
+    relations.get_by_label("Type").fill("supersedes")
+    relations.get_by_label("To memory").fill("nothing")
+    relations.get_by_role("button", name="Link").click()
+    heading(page, "New relation")
+    expect(page.get_by_role("alert")).to_contain_text("not found")
+    page.get_by_label("To memory").fill("mem-1")
+    page.get_by_role("button", name="Add relation").click()
+    heading(page, "Memory")
+    expect(page.get_by_role("status").filter(has_text="Relation added.")).to_be_visible()
+    expect(relations.get_by_text("Invalid", exact=True)).to_be_visible()
+
+    relations.get_by_role("link", name="Ada cooks soup").click()
+    expect(page.get_by_text("Superseded by another memory.")).to_be_visible()
+    expect(relations.get_by_role("link", name="is superseded by")).to_be_visible()
+    relations.get_by_role("link", name="Relabel relation").click()
+    heading(page, "Edit relation")
+    page.get_by_label("Type").fill("contradicts")
+    page.get_by_role("button", name="Save").click()
+    heading(page, "Memory")
+    expect(page.get_by_text("Superseded by another memory.")).to_have_count(0)
+    relations.get_by_role("link", name="Remove relation").click()
+    heading(page, "Remove this relation?")
+    page.get_by_role("button", name="Remove relation").click()
+    heading(page, "Memory")
+    expect(relations.get_by_text("No other memory is linked")).to_be_visible()
