@@ -291,18 +291,6 @@ def test_images_say_that_they_are_not_there_yet(
     assert rows() == before
 
 
-def test_r106_summary_and_card_refuse_unknown_options_and_are_not_there_yet(
-    thread: OracleThread,
-) -> None:
-    for call in (thread.get_summary, thread.get_context_card):
-        with pytest.raises(TypeError, match="colour"):
-            call(colour="red")
-        with pytest.raises(NotImplementedError, match="not supported by this version"):
-            call()
-        with pytest.raises(NotImplementedError):
-            asyncio.run(getattr(thread, f"{call.__name__}_async")())
-
-
 def test_r155_a_client_that_may_not_create_a_store_creates_none(
     tmp_path: Path, embedder: WordEmbedder
 ) -> None:
