@@ -167,7 +167,12 @@ def _findable(
         value, column = getattr(request, name), memory.c[name]
         if isinstance(value, _NotSetMarker):
             continue
-        conditions.append(column.is_(None) if value is None else column == bind(name, column))
+        # Out of reach of its index: SQLite would start from all memories of the user, for each
+        # of many ids, instead of from the relations.
+        column = sa.func.coalesce(column, column)
+        conditions.append(
+            column.is_(None) if value is None else column == bind(name, memory.c[name])
+        )
         parameters |= {} if value is None else {name: value}
     if request.record_types is not None:
         wanted = request.record_types.intersection(MEMORY.types)

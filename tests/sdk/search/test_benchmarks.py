@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from benchmarks import __main__ as command
-from benchmarks import bench_keyword, bench_quality, bench_search, bench_store
+from benchmarks import bench_hops, bench_keyword, bench_quality, bench_search, bench_store
 from benchmarks.texts import questions
 
 
@@ -64,6 +64,16 @@ def test_adding_and_listing_are_measured_beside_their_floors() -> None:
     assert results["deepest_page_is_right"] is True
     assert results["raw_insert_per_cpu_s"] > results["batch_add_per_cpu_s"] > 0
     assert len(bench_store.checks(results)) == 3
+
+
+def test_hops_reach_what_a_plain_walk_reaches_and_are_measured_beside_reads() -> None:
+    results = bench_hops.run(relations=400, rounds=2)
+    assert results["reached_as_walked"] is True
+    assert (results["memories"], results["relations"]) == (200, 400)
+    assert all(ratio > 0 for ratio in results["ratios"].values())
+    slow = results | {"ratios": results["ratios"] | {"3_hops_to_reads": 20.1}}
+    failed = [name for name, held in bench_hops.checks(slow).items() if not held]
+    assert "3 hop(s) take at most 20 reads of a row by primary key a hop" in failed
 
 
 def test_a_failed_check_is_named_and_fails_the_command(
