@@ -33,6 +33,7 @@ from oracleagentmemory.inspection.selection import (
     Filters,
     RecordFilters,
 )
+from oracleagentmemory.inspection.summaries import StandingSummary
 from oracleagentmemory.storage.filters import refuse_unknown_operators
 
 __all__ = [
@@ -59,6 +60,7 @@ __all__ = [
     "Row",
     "RowKind",
     "Standing",
+    "StandingSummary",
     "Statistics",
     "StoreInspector",
     "ThreadDigest",

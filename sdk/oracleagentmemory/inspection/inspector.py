@@ -52,6 +52,7 @@ from oracleagentmemory.inspection.selection import (
 from oracleagentmemory.inspection.series import day_statement, local_days, midnights
 from oracleagentmemory.inspection.sources import Source
 from oracleagentmemory.inspection.statistics import TableCounts
+from oracleagentmemory.inspection.summaries import StandingSummary, standing_summary
 from oracleagentmemory.inspection.texts import Texts
 from oracleagentmemory.storage.extras import scope_key
 
@@ -361,6 +362,13 @@ class StoreInspector:
             return dict.fromkeys(wanted, _EMPTY_DIGEST)
         with self._store.engine.read() as connection:
             return self._digests.read(connection, wanted, scope)
+
+    def thread_summary(self, thread_id: str) -> StandingSummary:
+        """Return the saved summary of a thread, else the transcript of its first messages.
+
+        No model is asked, and nothing is saved.
+        """
+        return standing_summary(self._store, check_id(thread_id, "thread_id"))
 
     def explain(
         self,

@@ -25,6 +25,7 @@ from oracleagentmemory.storage.store.summaries import (
 
 if TYPE_CHECKING:
     from oracleagentmemory.core.oraclememorystore import OracleMemoryStore
+    from oracleagentmemory.storage.writes import Prepared
 
 logger = logging.getLogger(__name__)
 
@@ -112,6 +113,20 @@ class ThreadSummaries:
             self._thread_id, last_n=fallback_count, range_end_seq_no=end + 1
         )
         return SummaryText(transcript(messages), self._no_topics)
+
+    def prepare_new(self) -> Prepared[bool] | None:
+        """Make a summary of all messages anew; ``None`` where there is nothing to save.
+
+        The change gives whether it was saved: not when another one was meanwhile.
+
+        Raises:
+            StateError: If a model would be asked inside a write transaction.
+        """
+        end = self._end(0)
+        draft = None if end is None else self._draft(end, self._saved(None))
+        if draft is None or not draft.text:
+            return None
+        return self._store.prepare_save_summary(self._thread_id, draft)
 
     # -- for extraction -------------------------------------------------------------------------
 

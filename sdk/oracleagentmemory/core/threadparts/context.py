@@ -20,6 +20,7 @@ from oracleagentmemory.core.summary import OracleSummary
 from oracleagentmemory.core.threadparts.messages import to_message
 from oracleagentmemory.core.threadparts.part import ThreadPart
 from oracleagentmemory.errors import InvalidInputError
+from oracleagentmemory.storage.writes import Prepared
 
 logger = logging.getLogger(__name__)
 
@@ -140,6 +141,18 @@ class ThreadContext(ThreadPart):
         """
         check_timeout(timeout)
         self._work.wait(timeout)
+
+    def prepare_refresh_summary(self) -> Prepared[bool] | None:
+        """Make the summary of the whole thread anew, to be saved by a write.
+
+        Returns:
+            What gives whether it was saved: not when another one was meanwhile. ``None`` when
+            there are no messages, or the model fails.
+
+        Raises:
+            RuntimeError: If a model would be asked inside a write transaction.
+        """
+        return self._summaries().prepare_new()
 
     def _card(self, asked: CardArguments) -> OracleContextCard:
         left_out = asked.except_last_messages
