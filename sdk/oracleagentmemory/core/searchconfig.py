@@ -133,21 +133,26 @@ def check_search_config(config: object) -> MemorySearchConfig:
     """
     if not isinstance(config, MemorySearchConfig):
         raise WrongTypeError("search_config must be a MemorySearchConfig")
+    _check_values(config)
+    budget = check_budget(given(config.token_budget, None), "token_budget")
+    if budget is not None and 0 < budget < SMALL_TOKEN_BUDGET:
+        warn_caller(
+            f"token_budget={budget} is small: below {SMALL_TOKEN_BUDGET} a search may return "
+            "nothing",
+            UserWarning,
+        )
+    return config
+
+
+def _check_values(config: MemorySearchConfig) -> None:
     for name in ("token_budget", "soft_token_budget"):
-        budget = check_budget(given(getattr(config, name), None), name)
-        if name == "token_budget" and budget is not None and 0 < budget < SMALL_TOKEN_BUDGET:
-            warn_caller(
-                f"token_budget={budget} is small: below {SMALL_TOKEN_BUDGET} a search may return "
-                "nothing",
-                UserWarning,
-            )
+        check_budget(given(getattr(config, name), None), name)
     if isinstance(config, TopKMemorySearchConfig):
         check_max_results(given(config.max_results, DEFAULT_MAX_RESULTS))
     if isinstance(config, _RerankingMemorySearchConfig):
         _at_least_one(config.reranker_max_candidates, "reranker_max_candidates")
     if isinstance(config, PruningMemorySearchConfig):
         _check_pruning(config)
-    return config
 
 
 def _at_least_one(value: Maybe[int], what: str) -> None:
@@ -184,6 +189,9 @@ def search_config_from_json(
     """Return the config that a thread saved; models come from the client's config, if it has them.
 
     A saved pruning config without a pruner in the client keeps its other bounds as a top-k config.
+
+    Raises:
+        ValueError, TypeError: If a saved value cannot be accepted.
     """
     kind = _TYPES.get(str(saved.get("type")), TopKMemorySearchConfig)
     pruner = getattr(of_client, "pruner", None)
@@ -197,4 +205,6 @@ def search_config_from_json(
         values["pruner"] = pruner
         if "evaluation_mode" in values:
             values["evaluation_mode"] = PruningEvaluationMode(values["evaluation_mode"])
-    return kind(**values)
+    config = kind(**values)
+    _check_values(config)
+    return config

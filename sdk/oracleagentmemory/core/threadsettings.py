@@ -150,7 +150,6 @@ def saved_layer(
 ) -> SettingsLayer:
     """Return what a thread has saved; unknown or unreadable parts count as not saved."""
     saved = _mapping(runtime_config)
-    search = saved.get("search_config")
     return SettingsLayer(
         extraction=extraction_from_json(saved.get("memory_extraction_config")),
         numbers={
@@ -159,10 +158,19 @@ def saved_layer(
             if isinstance(saved.get(name), int) and name != _NOT_SAVED
         },
         image_limits=readable_image_limits(_mapping(saved.get("image_input_limit_config"))),
-        search_config=search_config_from_json(search, of_client)
-        if isinstance(search, Mapping)
-        else None,
+        search_config=_saved_search(saved.get("search_config"), of_client),
     )
+
+
+def _saved_search(
+    search: object, of_client: MemorySearchConfig | None
+) -> MemorySearchConfig | None:
+    if not isinstance(search, Mapping):
+        return None
+    try:
+        return search_config_from_json(search, of_client)
+    except (TypeError, ValueError):
+        return None
 
 
 def resolve_settings(

@@ -135,6 +135,8 @@ class ScriptedModelServer:
 
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
+    # The five of the standard library are too few for callers that come all at once.
+    request_queue_size = 128
     owner: ScriptedModelServer
 
     def handle_error(self, request: Any, client_address: Any) -> None:

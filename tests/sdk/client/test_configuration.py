@@ -342,6 +342,25 @@ def test_an_unreadable_saved_configuration_falls_back_to_client_and_defaults(
     assert client.update_thread("t", max_message_token_length=5).max_message_token_length == 5
 
 
+@pytest.mark.parametrize(
+    "search",
+    [
+        {"type": "pruning", "evaluation_mode": "of_another_release"},
+        {"type": "pruning", "num_probe_points": 99},
+        {"type": "pruning", "protected_fraction": "most"},
+        {"type": "top_k", "max_results": "many"},
+        {"type": "top_k", "token_budget": [5]},
+    ],
+)
+def test_an_unreadable_saved_search_config_lets_the_clients_apply(
+    open_client: Open, store: SQLiteMemoryStore, llm: SilentLlm, search: dict[str, Any]
+) -> None:
+    client = open_client(pruner_llm=llm)
+    client.create_thread(thread_id="t")
+    store.write(store.prepare_update_thread("t", runtime_config={"search_config": search}))
+    assert client.get_thread("t")._settings.search_config == PruningMemorySearchConfig(pruner=llm)
+
+
 BAD_EXTRACTION: list[tuple[dict[str, Any], type[Exception]]] = [
     ({"extraction_mode": "INLINE"}, TypeError),
     ({"extraction_mode": None}, TypeError),
@@ -397,6 +416,7 @@ def test_r075_a_bad_image_limit_is_refused(open_client: Open, value: Any) -> Non
         PruningMemorySearchConfig(pruner=SilentLlm(), num_probe_points=0),
         PruningMemorySearchConfig(pruner=SilentLlm(), num_probe_points=17),
         PruningMemorySearchConfig(pruner=SilentLlm(), protected_fraction=2.0),
+        PruningMemorySearchConfig(pruner=SilentLlm(), protected_fraction="all"),  # type: ignore[arg-type]
     ],
 )
 def test_a_bad_search_config_is_refused(open_client: Open, config: Any) -> None:
