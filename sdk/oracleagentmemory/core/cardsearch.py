@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextvars
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
@@ -138,14 +136,14 @@ class CardSearch:
     """The searches of one card.
 
     Attributes:
-        scope: ``user_id``, ``agent_id`` and ``thread_id`` of the thread.
-        concurrency: Searches for one type each that run at the same time. Inside a transaction
-            they run one after another: other threads would not see it.
+        concurrency: Searches for one type each that run at the same time.
         left_out: Ids of the messages that may not be found.
     """
 
     store: OracleMemoryStore
-    scope: Mapping[str, str]
+    user_id: str
+    agent_id: str
+    thread_id: str
     concurrency: int
     asked: CardArguments
     query: str
@@ -159,7 +157,7 @@ class CardSearch:
             partial(self._search, {record_type}, count)
             for record_type, count in self.asked.least.items()
         ]
-        chosen = list(chain.from_iterable(self._run(by_type)))
+        chosen = list(chain.from_iterable(self.store.read_together(by_type, self.concurrency)))
         if len(chosen) < self.asked.most:
             found = [self._search(types, self.asked.most) for types in (MEMORY_TYPES, {"message"})]
             # Stable: memories come before messages that are as near.
@@ -179,7 +177,9 @@ class CardSearch:
         found = self.store.search(
             self.query,
             count + (len(self.left_out) if messages else 0),
-            **self.scope,
+            user_id=self.user_id,
+            agent_id=self.agent_id,
+            thread_id=self.thread_id,
             exact_user_match=True,
             exact_agent_match=True,
             exact_thread_match=messages,
@@ -189,23 +189,6 @@ class CardSearch:
         )
         kept = [pair for pair in found if not messages or pair[0].id not in self.left_out]
         return kept[:count]
-
-    def _run(self, searches: Sequence[Callable[[], _Found]]) -> list[_Found]:
-        size = min(self.concurrency, len(searches))
-        if size < 2 or self.store.in_transaction:
-            return [search() for search in searches]
-
-        def on_pool(search: Callable[[], _Found]) -> _Found:
-            try:
-                return search()
-            finally:
-                self.store._after_twin()
-
-        with ThreadPoolExecutor(size, "oracleagentmemory-card") as pool:
-            running = [
-                pool.submit(contextvars.copy_context().run, on_pool, search) for search in searches
-            ]
-            return [one.result() for one in running]
 
 
 def _once(found: Sequence[tuple[Record, float]]) -> _Found:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import abc
 import builtins
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -51,6 +51,10 @@ class OracleMemoryStore(IMemoryStore):
     @abc.abstractmethod
     def in_callers_transaction(self) -> bool:
         """Whether slow work on this thread would hold an open write transaction."""
+
+    @abc.abstractmethod
+    def read_together(self, reads: Sequence[Callable[[], T]], at_most: int) -> builtins.list[T]:
+        """Run reads, so many at the same time; inside a transaction one after another."""
 
     @abc.abstractmethod
     def refuse_in_transaction(self, what: str) -> None:

@@ -362,7 +362,7 @@ def test_r018_searches_for_types_run_at_the_same_time_as_many_as_the_handle_says
     with watched(store, 4) as names:
         card = orchard.get_context_card(**options)
     assert ids(card) == ["r1", "r0", "r3", "r2"]
-    assert all(name.startswith("oracleagentmemory-card") for name in names)
+    assert all(name.startswith("oracleagentmemory-read") for name in names)
     alone = client.get_thread("t1", llm=llm, context_card_type_search_concurrency=1)
     with watched(store, 1) as names:
         assert ids(alone.get_context_card(**options)) == ids(card)

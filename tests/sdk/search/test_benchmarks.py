@@ -8,7 +8,14 @@ from typing import Any
 import pytest
 
 from benchmarks import __main__ as command
-from benchmarks import bench_hops, bench_keyword, bench_quality, bench_search, bench_store
+from benchmarks import (
+    bench_card,
+    bench_hops,
+    bench_keyword,
+    bench_quality,
+    bench_search,
+    bench_store,
+)
 from benchmarks.texts import questions
 
 
@@ -74,6 +81,18 @@ def test_hops_reach_what_a_plain_walk_reaches_and_are_measured_beside_reads() ->
     slow = results | {"ratios": results["ratios"] | {"3_hops_to_reads": 20.1}}
     failed = [name for name, held in bench_hops.checks(slow).items() if not held]
     assert "3 hop(s) take at most 20 reads of a row by primary key a hop" in failed
+
+
+def test_cards_are_measured_beside_a_search() -> None:
+    results = bench_card.run(rows=600, rounds=2)
+    assert (results["found"], results["model_calls"]) == (5, 0)
+    assert set(results["ratios"]) == {
+        "card_to_search",
+        "card_recent_to_search",
+        "card_by_type_to_search",
+    }
+    slow = results | {"ratios": {"card_to_search": 15.1}}
+    assert list(bench_card.checks(slow).values()) == [False, True, True]
 
 
 def test_a_failed_check_is_named_and_fails_the_command(

@@ -128,6 +128,18 @@ class ThreadContext(ThreadPart):
             )
         return self._card(asked)
 
+    def prepare_refresh_summary(self) -> Prepared[bool] | None:
+        """Make the summary of the whole thread anew, to be saved by a write.
+
+        Returns:
+            What gives whether it was saved: not when another one was meanwhile. ``None`` when
+            there are no messages, or the model fails.
+
+        Raises:
+            RuntimeError: If a model would be asked inside a write transaction.
+        """
+        return self._summaries().prepare_new()
+
     def wait_for_memory_extraction(self, timeout: float | None = 300.0) -> None:
         """Wait for the background extraction accepted so far for this thread.
 
@@ -142,18 +154,6 @@ class ThreadContext(ThreadPart):
         check_timeout(timeout)
         self._work.wait(timeout)
 
-    def prepare_refresh_summary(self) -> Prepared[bool] | None:
-        """Make the summary of the whole thread anew, to be saved by a write.
-
-        Returns:
-            What gives whether it was saved: not when another one was meanwhile. ``None`` when
-            there are no messages, or the model fails.
-
-        Raises:
-            RuntimeError: If a model would be asked inside a write transaction.
-        """
-        return self._summaries().prepare_new()
-
     def _card(self, asked: CardArguments) -> OracleContextCard:
         left_out = asked.except_last_messages
         summary = self._summaries().for_card(left_out, asked.fallback_message_count)
@@ -164,11 +164,9 @@ class ThreadContext(ThreadPart):
         )
         search = CardSearch(
             store=self._store,
-            scope={
-                "user_id": self._user_id,
-                "agent_id": self._agent_id,
-                "thread_id": self._thread_id,
-            },
+            user_id=self._user_id,
+            agent_id=self._agent_id,
+            thread_id=self._thread_id,
             concurrency=self._settings.context_card_type_search_concurrency,
             asked=asked,
             query=_query(summary),

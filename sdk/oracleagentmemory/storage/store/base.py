@@ -25,6 +25,7 @@ from oracleagentmemory.storage.engine import StoreEngine, WriteTransaction
 from oracleagentmemory.storage.extras import ExtraTables, scope_key
 from oracleagentmemory.storage.kinds import THREAD, Kind
 from oracleagentmemory.storage.layout import ManagedTables
+from oracleagentmemory.storage.readpool import ReadPool
 from oracleagentmemory.storage.registry import Registry, StoreConfig
 from oracleagentmemory.storage.removals import Removals, Selector
 from oracleagentmemory.storage.retention import Retention
@@ -82,6 +83,7 @@ class StoreParts(TwinOwner, abc.ABC):
         self.removals = Removals(tables, self.extras)
         self._shapes: dict[Hashable, sa.Select[Any]] = {}
         self._twin_pool = TwinPool()
+        self._read_pool = ReadPool()
 
     @property
     def incarnation(self) -> str:
@@ -137,6 +139,15 @@ class StoreParts(TwinOwner, abc.ABC):
         """Whether slow work on this thread would hold an open write transaction."""
         return self.engine.in_callers_transaction
 
+    def read_together(self, reads: Sequence[Callable[[], T]], at_most: int) -> list[T]:
+        """Run reads on threads of the store, so many at the same time; results in order.
+
+        Inside a transaction they run one after another: other threads would not see it.
+        """
+        if at_most < 2 or len(reads) < 2 or self.engine.in_transaction:
+            return [read() for read in reads]
+        return self._read_pool.run(reads, at_most, self._after_twin)
+
     def refuse_in_transaction(self, what: str) -> None:
         """Raise StateError when a slow step would hold an open transaction of this thread."""
         self.engine.refuse_in_transaction(what)
@@ -145,6 +156,7 @@ class StoreParts(TwinOwner, abc.ABC):
         """Close the connections that are the store's own; a joined store has none."""
         if self._twin_pool is not None:
             self._twin_pool.release()
+        self._read_pool.release()
         self.engine.dispose()
 
     # -- what the databases do differently ------------------------------------------------------
