@@ -17,6 +17,7 @@ from memoryapp.views import (
     overview,
     relations,
     search,
+    summaries,
     threads,
     users,
 )
@@ -43,6 +44,7 @@ urlpatterns = [
     path("threads/<id:thread_id>/", threads.thread_detail, name="thread-detail"),
     path("threads/<id:thread_id>/edit/", threads.thread_edit, name="thread-edit"),
     path("threads/<id:thread_id>/delete/", threads.thread_delete, name="thread-delete"),
+    path("threads/<id:thread_id>/summary/", summaries.thread_summary, name="thread-summary"),
     path("threads/<id:thread_id>/messages/", messages.message_new, name="message-new"),
     path(
         "threads/<id:thread_id>/messages/<id:message_id>/",

@@ -9,10 +9,11 @@ from typing import Any
 from pydantic import BaseModel, Field
 
 from memoryapp.services.search import Answer
+from memoryapp.services.summaries import Card
 from oracleagentmemory.apis.message import MessageContent
 from oracleagentmemory.apis.records import MessageRecord, Record
 from oracleagentmemory.inspection import Count as RowCount
-from oracleagentmemory.inspection import RelationRow, Row
+from oracleagentmemory.inspection import RelationRow, Row, StandingSummary
 
 
 class ContentPart(BaseModel):
@@ -74,6 +75,23 @@ class RelationOut(BaseModel):
     metadata: dict[str, Any] | None
     created_at: datetime
     fingerprint: str = Field(description="Also the ETag, for If-Match.")
+
+
+class SummaryOut(BaseModel):
+    """The summary of a thread."""
+
+    content: str
+    topics: list[str]
+    is_transcript: bool = Field(description="The messages themselves: no model summed them up.")
+    is_current: bool = Field(description="Whether it covers the newest message.")
+
+
+class ContextCardOut(BaseModel):
+    """What a prompt should know about a thread."""
+
+    content: str = Field(description="The card as XML-like text; empty when it holds nothing.")
+    summary: str
+    topics: list[str]
 
 
 class CountOut(BaseModel):
@@ -210,6 +228,23 @@ def relation_out(row: RelationRow) -> RelationOut:
         metadata=relation.metadata,
         created_at=row.created_at,
         fingerprint=row.fingerprint,
+    )
+
+
+def summary_out(summary: StandingSummary) -> SummaryOut:
+    """Build the answer for a summary."""
+    return SummaryOut(
+        content=summary.text,
+        topics=list(summary.topics),
+        is_transcript=summary.is_transcript,
+        is_current=summary.is_current,
+    )
+
+
+def card_out(card: Card) -> ContextCardOut:
+    """Build the answer for a context card."""
+    return ContextCardOut(
+        content=card.content, summary=card.summary, topics=list(card.topics or ())
     )
 
 

@@ -147,6 +147,10 @@ def _metadata_of_text(value: Any) -> Any:
 Moment = Annotated[datetime, BeforeValidator(_moment)]
 MetadataText = Annotated[Metadata, BeforeValidator(_metadata_of_text, json_schema_input_type=str)]
 
+LeastByType = Annotated[
+    dict[RecordType, int], BeforeValidator(_metadata_of_text, json_schema_input_type=str)
+]
+
 
 class ThreadParameters(PageParameters):
     """Filters of the list of threads."""
@@ -165,6 +169,29 @@ class MemoryParameters(ThreadParameters):
     thread_id: Id | None = None
     status: Status | Literal["any"] = "valid"
     text: Words | None = Field(None, description="Words that must all occur in the memory.")
+
+
+class SummaryParameters(Parameters):
+    """What of a thread is summed up."""
+
+    except_last: int = Field(0, ge=0, description="Newest messages to leave out.")
+    token_budget: int = Field(1000, description="Estimated tokens at most; 0: no bound.")
+
+
+class CardParameters(Parameters):
+    """What a context card holds."""
+
+    fallback_message_count: int = Field(5, description="Messages that stand for a summary.")
+    max_relevant_results: int = Field(5, description="Relevant records at most.")
+    max_recent_messages: int = Field(0, description="Newest messages to show.")
+    except_last_messages: int = Field(0, description="Newest messages to leave out elsewhere.")
+    min_relevant_results_by_type: LeastByType | None = Field(
+        None, description="How many records of a type come first, as JSON."
+    )
+    metadata_filter: MetadataText | None = Field(None, description="A metadata filter as JSON.")
+    include_invalid: bool = False
+    token_budget: int | None = Field(None, description="Estimated tokens of relevant records.")
+    soft_token_budget: int | None = Field(None, description="After so many no record is added.")
 
 
 class RelationParameters(PageParameters):

@@ -8,7 +8,7 @@ from django.http import HttpRequest
 from ninja.parser import Parser
 
 import memoryapp.ids  # noqa: F401 - registers the path converter that the routers use
-from memoryapp.api import memories, messages, relations, search, threads
+from memoryapp.api import memories, messages, relations, search, summaries, threads
 from memoryapp.api.auth import BearerKey
 from memoryapp.api.errors import add_handlers
 from memoryapp.api.openapi import MemoryAPI
@@ -42,6 +42,7 @@ api = MemoryAPI(
 add_handlers(api)
 api.add_router("/threads", threads.router)
 api.add_router("/threads", messages.router)
+api.add_router("/threads", summaries.router)
 api.add_router("/memories", memories.router)
 api.add_router("/relations", relations.router)
 api.add_router("/search", search.router)

@@ -105,7 +105,7 @@ def load(access: Access, *, today: date) -> DemoSummary:
         memories=len(memories),
         relations=len(relations),
     )
-    ids += [one.id for one in (*memories, *relations)]
+    ids += [memory.id for memory in memories] + [relation.id for relation in relations]
     with transaction.atomic():
         if _is_loaded():  # by another process, while this one prepared
             return DemoSummary()

@@ -21,6 +21,7 @@ from memoryapp.services.lookup import cursors
 from memoryapp.services.metadata import own_metadata
 from memoryapp.services.relations import RelationFilters
 from memoryapp.views.page import PageRequest, form_page, posted, submitted, way_back
+from memoryapp.views.summaries import summary_context
 from oracleagentmemory.errors import ConflictError, InvalidInputError
 from oracleagentmemory.inspection import Row
 
@@ -70,6 +71,7 @@ def thread_context(
     inside = RelationFilters(thread_id=thread_id)
     return {
         **SECTION,
+        **summary_context(request, thread_id),
         "row": row,
         "digest": threads.digest(request.access, thread_id),
         "relations": relations.list_page(request.access, inside, limit=RELATIONS_SHOWN),

@@ -19,6 +19,7 @@ CHANGES: dict[str, tuple[str, str, object, bool]] = {
     "create_thread": ("POST", "/threads", {"user_id": "ada"}, False),
     "update_thread": ("PATCH", "/threads/t-1", {"metadata": {"a": 1}}, True),
     "delete_thread": ("DELETE", "/threads/t-1", None, True),
+    "refresh_summary": ("POST", "/threads/t-1/summary", {}, False),
     "add_messages": (
         "POST",
         "/threads/t-1/messages",

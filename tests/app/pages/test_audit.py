@@ -47,6 +47,7 @@ CHANGES: dict[str, tuple[str, Sent]] = {
         },
     ),
     "thread-delete": ("/threads/t-1/delete/", dict),
+    "thread-summary": ("/threads/t-1/summary/", dict),
     "message-new": ("/threads/t-1/messages/", lambda: {"role": "user", "content": "x"}),
     "message-edit": (
         "/threads/t-1/messages/m-1/edit/",
