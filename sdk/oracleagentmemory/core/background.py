@@ -1,18 +1,14 @@
-"""Work that a client does in the background: who schedules it, and waiting for it."""
+"""Who schedules the work that a client does in the background."""
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from oracleagentmemory.apis.llms.llm import ILlm
 from oracleagentmemory.core.extractors.jobs import ExtractionJob
-from oracleagentmemory.errors import InvalidInputError, StateError, WrongTypeError
 from oracleagentmemory.storage.engine import WriteTransaction
-
-logger = logging.getLogger(__name__)
 
 #: Seconds that a delete waits for the work on what it deletes.
 DELETE_WAIT_S = 300.0
@@ -74,38 +70,3 @@ class BackgroundScheduler(Protocol):
 
     def pending(self, scope: WorkScope = ALL_WORK) -> PendingWork:
         """Return the work that is accepted and has not ended."""
-
-
-class BackgroundWork:
-    """The background work of one client."""
-
-    def __init__(self) -> None:
-        self._closed = False
-        self._said_nothing_runs = False
-
-    def require_open(self) -> None:
-        """Raise ``StateError`` once the client is closed."""
-        if self._closed:
-            raise StateError("this client is closed; open another one")
-
-    def wait(self, timeout_s: float | None) -> None:
-        """Wait until the work accepted so far has ended."""
-        self.require_open()
-
-    def close(self) -> None:
-        """Accept no more work."""
-        self._closed = True
-
-    def note_unextracted(self) -> None:
-        """Log, once a client, that new messages are stored without extraction."""
-        if not self._said_nothing_runs:
-            self._said_nothing_runs = True
-            logger.warning("this version stores messages but does not extract memories from them")
-
-
-def check_timeout(timeout_s: float | None) -> None:
-    """Raise unless a timeout is ``None`` or above 0 seconds."""
-    if not isinstance(timeout_s, int | float | None):
-        raise WrongTypeError(f"timeout must be a number of seconds, not {type(timeout_s).__name__}")
-    if timeout_s is not None and not timeout_s > 0:
-        raise InvalidInputError("timeout must be above 0 seconds, or None to wait without limit")

@@ -11,7 +11,8 @@ from oracleagentmemory._warn import warn_caller
 from oracleagentmemory.apis.agentmemory import IAgentMemory
 from oracleagentmemory.apis.embedders.embedder import IEmbedder
 from oracleagentmemory.apis.llms.llm import ILlm
-from oracleagentmemory.core.background import BackgroundWork
+from oracleagentmemory.core.background import BackgroundScheduler
+from oracleagentmemory.core.backgroundwork import BackgroundWork
 from oracleagentmemory.core.client.connection import open_store
 from oracleagentmemory.core.client.images import ClientImages
 from oracleagentmemory.core.client.lifecycle import ClientLifecycle
@@ -72,6 +73,8 @@ class OracleAgentMemory(
         memory_retention_config: Defaults for the life of records.
         search_config: What threads and the client's searches inherit.
         pruner_llm: Short for a ``PruningMemorySearchConfig`` with this model.
+        scheduler: Takes the background work; its caller closes it. Omitted: threads of the
+            client's own. An extension of the documented signature.
 
     Raises:
         ValueError: If neither or both of store and connection are given, or options conflict.
@@ -98,6 +101,7 @@ class OracleAgentMemory(
         memory_retention_config: Maybe[MemoryRetentionConfig] = NOT_SET_MARKER,
         search_config: Maybe[MemorySearchConfig] = NOT_SET_MARKER,
         pruner_llm: Maybe[ILlm] = NOT_SET_MARKER,
+        scheduler: Maybe[BackgroundScheduler] = NOT_SET_MARKER,
     ) -> None:
         self._settings_layer = given_layer(
             extraction=merge_inline(
@@ -132,7 +136,7 @@ class OracleAgentMemory(
             _warn_of_prefix(options)
             self._store = open_store(connection, embedder, options)
         self._llm = given(llm, None)
-        self._work = BackgroundWork()
+        self._work = BackgroundWork(self._store, given(scheduler, None))
         self._twin_pool = TwinPool()
 
 

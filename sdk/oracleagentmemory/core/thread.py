@@ -12,7 +12,7 @@ from oracleagentmemory.apis.llms.llm import ILlm
 from oracleagentmemory.apis.records import MetadataValue, ThreadRecord
 from oracleagentmemory.apis.thread import IThread
 from oracleagentmemory.apis.validation import check_id, check_metadata
-from oracleagentmemory.core.background import BackgroundWork
+from oracleagentmemory.core.backgroundwork import BackgroundWork
 from oracleagentmemory.core.extractors.memoryextractionconfig import MemoryExtractionConfig
 from oracleagentmemory.core.extractors.settings import merge_inline
 from oracleagentmemory.core.imageinputlimitconfig import ImageInputLimitConfig
@@ -23,6 +23,7 @@ from oracleagentmemory.core.threadparts.memories import ThreadMemories
 from oracleagentmemory.core.threadparts.messages import ThreadMessages
 from oracleagentmemory.core.threadparts.relations import ThreadRelations
 from oracleagentmemory.core.threadparts.search import ThreadSearch
+from oracleagentmemory.core.threadparts.waiting import ThreadWaiting
 from oracleagentmemory.core.threadsettings import (
     EMPTY_LAYER,
     NEW_RUNTIME_STATE,
@@ -60,6 +61,7 @@ class OracleThread(
     ThreadImages,
     ThreadRelations,
     ThreadContext,
+    ThreadWaiting,
 ):
     """A thread of messages with its memories, on a store.
 
@@ -159,7 +161,7 @@ class OracleThread(
         llm: ILlm | None,
     ) -> None:
         self._store = store
-        self._work = BackgroundWork() if client is None else client._work
+        self._work = BackgroundWork(store) if client is None else client._work
         self._twin_pool = store._twin_pool if client is None else client._twin_pool
         self._thread_id = record.id
         self._user_id = record.user_id or ""

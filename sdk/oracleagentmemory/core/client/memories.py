@@ -16,6 +16,8 @@ from oracleagentmemory.apis.records import (
 from oracleagentmemory.apis.relations import MemoryLinkType
 from oracleagentmemory.apis.ttl import TimeToLiveAnchor
 from oracleagentmemory.apis.validation import check_id
+from oracleagentmemory.core.background import WorkScope
+from oracleagentmemory.core.backgroundwork import deleted, deleted_async
 from oracleagentmemory.core.client.part import ClientPart
 from oracleagentmemory.core.memoryinput import (
     LinkArguments,
@@ -158,18 +160,22 @@ class ClientMemories(ClientPart):
         stored = self._store.get_memory(check_id(memory_id, "memory_id"))
         if stored is None:
             return prepared_value(0)
-        return self._store.prepare_delete(
+        prepared = self._store.prepare_delete(
             stored.record_type,
             memory_id,
             if_fingerprint=if_fingerprint,
             visible_only=True,
         )
+        if stored.thread_id is None:
+            return prepared
+        return self._work.deletion(prepared, WorkScope(thread_id=stored.thread_id))
 
     add_memory = written(prepare_add_memory)
     update_memory = written(prepare_update_memory)
     _update_memory_async = threaded(update_memory)
     update_memory_async = _update_memory_async
-    delete_memory = written(prepare_delete_memory)
+    delete_memory = deleted(prepare_delete_memory)
+    delete_memory_async = deleted_async(prepare_delete_memory)
 
     def list_memories(
         self,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 from oracleagentmemory._threaded import TwinPool
 from oracleagentmemory.apis.agentmemory import IAgentMemory
 from oracleagentmemory.apis.llms.llm import ILlm
-from oracleagentmemory.core.background import BackgroundWork
+from oracleagentmemory.core.backgroundwork import BackgroundWork
 from oracleagentmemory.core.threadsettings import SettingsLayer
 from oracleagentmemory.storage.writes import Prepared
 

@@ -7,6 +7,8 @@ from typing import cast
 from oracleagentmemory._notset import NOT_SET_MARKER, Maybe
 from oracleagentmemory.apis.records import AgentProfileRecord, MetadataValue, UserProfileRecord
 from oracleagentmemory.apis.validation import check_flag, check_id
+from oracleagentmemory.core.background import WorkScope
+from oracleagentmemory.core.backgroundwork import deleted, deleted_async
 from oracleagentmemory.core.client.part import ClientPart
 from oracleagentmemory.core.prepared import written
 from oracleagentmemory.storage.writes import Prepared
@@ -48,17 +50,23 @@ class ClientProfiles(ClientPart):
                 nothing is deleted.
         """
         check_flag(cascade, "cascade")
-        return self._store.prepare_delete("user_profile", check_id(user_id, "user_id"), cascade)
+        prepared = self._store.prepare_delete("user_profile", check_id(user_id, "user_id"), cascade)
+        return self._work.deletion(prepared, WorkScope(user_id=user_id))
 
     def prepare_delete_agent(self, agent_id: str, cascade: bool = True) -> Prepared[int]:
         """Delete an agent's profile; return 0 or 1. See :meth:`delete_user`."""
         check_flag(cascade, "cascade")
-        return self._store.prepare_delete("agent_profile", check_id(agent_id, "agent_id"), cascade)
+        prepared = self._store.prepare_delete(
+            "agent_profile", check_id(agent_id, "agent_id"), cascade
+        )
+        return self._work.deletion(prepared, WorkScope(agent_id=agent_id))
 
     add_user = written(prepare_add_user)
     add_agent = written(prepare_add_agent)
-    delete_user = written(prepare_delete_user)
-    delete_agent = written(prepare_delete_agent)
+    delete_user = deleted(prepare_delete_user)
+    delete_user_async = deleted_async(prepare_delete_user)
+    delete_agent = deleted(prepare_delete_agent)
+    delete_agent_async = deleted_async(prepare_delete_agent)
 
     def list_users(
         self,

@@ -11,6 +11,8 @@ from oracleagentmemory._threaded import threaded
 from oracleagentmemory.apis.llms.llm import ILlm
 from oracleagentmemory.apis.records import MetadataValue, ThreadRecord
 from oracleagentmemory.apis.validation import check_id, check_metadata
+from oracleagentmemory.core.background import WorkScope
+from oracleagentmemory.core.backgroundwork import deleted, deleted_async
 from oracleagentmemory.core.client.part import ClientPart
 from oracleagentmemory.core.extractors.memoryextractionconfig import MemoryExtractionConfig
 from oracleagentmemory.core.extractors.settings import merge_inline
@@ -260,11 +262,13 @@ class ClientThreads(ClientPart):
             TimeoutError: If background work on the thread did not end within 300 seconds; nothing
                 is deleted.
         """
-        return self._store.prepare_delete_thread(
+        prepared = self._store.prepare_delete_thread(
             check_id(thread_id, "thread_id"), if_fingerprint=if_fingerprint
         )
+        return self._work.deletion(prepared, WorkScope(thread_id=thread_id))
 
-    delete_thread = written(prepare_delete_thread)
+    delete_thread = deleted(prepare_delete_thread)
+    delete_thread_async = deleted_async(prepare_delete_thread)
 
     def list_threads(
         self,

@@ -9,7 +9,6 @@ from typing import Any
 from oracleagentmemory._notset import NOT_SET_MARKER, Maybe, given
 from oracleagentmemory._warn import warn_caller
 from oracleagentmemory.apis.records import MetadataValue, ThreadRecordType
-from oracleagentmemory.core.background import check_timeout
 from oracleagentmemory.core.cardsearch import CardArguments, CardSearch, check_card_arguments
 from oracleagentmemory.core.contextcard import OracleContextCard
 from oracleagentmemory.core.memoryinput import refuse_unexpected
@@ -139,20 +138,6 @@ class ThreadContext(ThreadPart):
             RuntimeError: If a model would be asked inside a write transaction.
         """
         return self._summaries().prepare_new()
-
-    def wait_for_memory_extraction(self, timeout: float | None = 300.0) -> None:
-        """Wait for the background extraction accepted so far for this thread.
-
-        Args:
-            timeout: Seconds, above 0; ``None`` waits without limit.
-
-        Raises:
-            ValueError: If ``timeout`` is not above 0.
-            TimeoutError: If the work has not ended by then.
-            RuntimeError: If the client is closed.
-        """
-        check_timeout(timeout)
-        self._work.wait(timeout)
 
     def _card(self, asked: CardArguments) -> OracleContextCard:
         left_out = asked.except_last_messages

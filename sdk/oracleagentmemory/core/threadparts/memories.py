@@ -15,6 +15,8 @@ from oracleagentmemory.apis.records import (
 from oracleagentmemory.apis.relations import MemoryLinkType
 from oracleagentmemory.apis.ttl import TimeToLiveAnchor
 from oracleagentmemory.apis.validation import check_id
+from oracleagentmemory.core.background import WorkScope
+from oracleagentmemory.core.backgroundwork import deleted, deleted_async
 from oracleagentmemory.core.memoryinput import (
     LinkArguments,
     check_ids,
@@ -159,17 +161,19 @@ class ThreadMemories(ThreadPart):
         stored = self._own_memory(memory_id)
         if stored is None:
             return prepared_value(0)
-        return self._store.prepare_delete(
+        prepared = self._store.prepare_delete(
             stored.record_type,
             memory_id,
             if_fingerprint=if_fingerprint,
             visible_only=True,
             thread_id=self._thread_id,
         )
+        return self._work.deletion(prepared, WorkScope(thread_id=self._thread_id))
 
     add_memory = written(prepare_add_memory)
     update_memory = written(prepare_update_memory)
-    delete_memory = written(prepare_delete_memory)
+    delete_memory = deleted(prepare_delete_memory)
+    delete_memory_async = deleted_async(prepare_delete_memory)
 
     def _own_memory(self, memory_id: str) -> MemoryRecord | None:
         stored = self._store.get_memory(check_id(memory_id, "memory_id"))

@@ -12,6 +12,8 @@ from oracleagentmemory.apis.records import MessageRecord, MetadataValue
 from oracleagentmemory.apis.thread import MessageInput
 from oracleagentmemory.apis.ttl import TimeToLiveAnchor
 from oracleagentmemory.apis.validation import check_id
+from oracleagentmemory.core.background import WorkScope
+from oracleagentmemory.core.backgroundwork import deleted, deleted_async
 from oracleagentmemory.core.memoryinput import only_given, refuse_unexpected
 from oracleagentmemory.core.messageinput import check_content, check_messages
 from oracleagentmemory.core.prepared import written
@@ -120,17 +122,20 @@ class ThreadMessages(ThreadPart):
             TimeoutError: If background work on the thread did not end within 300 seconds; nothing
                 is deleted.
         """
-        return self._store.prepare_delete(
+        prepared = self._store.prepare_delete(
             "message",
             check_id(message_id, "message_id"),
             if_fingerprint=if_fingerprint,
             thread_id=self._thread_id,
             visible_only=True,
         )
+        scope = WorkScope(thread_id=self._thread_id)
+        return self._work.deletion(prepared, scope, lambda: self._has_message(message_id))
 
     add_messages = written(prepare_add_messages)
     update_message = written(prepare_update_message)
-    delete_message = written(prepare_delete_message)
+    delete_message = deleted(prepare_delete_message)
+    delete_message_async = deleted_async(prepare_delete_message)
 
     def get_message(
         self, message_id: str, *, included_image_ids: Maybe[list[str]] = NOT_SET_MARKER
@@ -203,6 +208,10 @@ class ThreadMessages(ThreadPart):
         if message is None or message.thread_id != self._thread_id:
             raise NotFoundError(f"this thread has no message with the id {message_id!r}")
         return message
+
+    def _has_message(self, message_id: str) -> bool:
+        record = self._store.get("message", message_id)
+        return record is not None and record.thread_id == self._thread_id
 
     def _found(self, count: int, message_id: str) -> str:
         if not count:

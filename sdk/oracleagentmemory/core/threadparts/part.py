@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from oracleagentmemory.apis.llms.llm import ILlm
 from oracleagentmemory.apis.thread import IThread
-from oracleagentmemory.core.background import BackgroundWork
+from oracleagentmemory.core.backgroundwork import BackgroundWork
 from oracleagentmemory.core.threadsettings import ThreadSettings
 from oracleagentmemory.storage.writes import Prepared
 
