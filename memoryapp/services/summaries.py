@@ -16,10 +16,13 @@ from memoryapp.memory import inspector, store
 from memoryapp.services import audit, threads
 from memoryapp.services.lookup import visible_row, writable_row
 from memoryapp.services.metadata import checked_filter
-from oracleagentmemory.core.contextcard import OracleContextCard as Card
+from oracleagentmemory.core.contextcard import OracleContextCard
 from oracleagentmemory.core.summaries.transcript import within_tokens
 from oracleagentmemory.errors import AccessDeniedError, ConflictError, StateError
 from oracleagentmemory.inspection import StandingSummary
+
+#: What an edge may name: it knows no store and nothing of the SDK's core.
+Card = OracleContextCard
 
 
 def get(

@@ -33,6 +33,7 @@ PAGES = [
     "/threads/",
     "/threads/new/",
     f"/threads/{LONG}/",
+    f"/threads/{LONG}/?card=on",
     f"/threads/{LONG}/edit/",
     f"/threads/{LONG}/delete/",
     f"/threads/{LONG}/messages/m-1/edit/",

@@ -260,3 +260,18 @@ def test_memories_are_linked_relabelled_and_unlinked(
     page.get_by_role("button", name="Remove relation").click()
     heading(page, "Memory")
     expect(relations.get_by_text("No other memory is linked")).to_be_visible()
+
+
+def test_a_threads_card_is_drawn_and_its_summary_made_anew(
+    open_page: OpenPage, person: Person, records: None, scripted: bool
+) -> None:
+    page = open_page("/threads/t-1/", person, java_script_enabled=scripted)
+    card = page.get_by_role("region", name="Context card")
+    card.get_by_role("link", name="Show the card").click()
+    expect(card.get_by_text("<context_card>")).to_be_visible()
+    summary = page.get_by_role("region", name="Summary")
+    expect(summary.get_by_text("Transcript", exact=True)).to_be_visible()
+    summary.get_by_role("button", name="Refresh").click()
+    expect(page.get_by_role("status").filter(has_text="Summary refreshed.")).to_be_visible()
+    summary.get_by_text("Text", exact=True).click()
+    expect(summary.get_by_text("Window or aisle?")).to_be_visible()
