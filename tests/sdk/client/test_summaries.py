@@ -261,7 +261,18 @@ def test_what_becomes_of_an_answer(
 
 
 @pytest.mark.parametrize(
-    "answer", ["", "  ", {"summary": ""}, {"summary": None}, {"other": "x"}, "{", [1, 2]]
+    "answer",
+    [
+        "",
+        "  ",
+        {"summary": ""},
+        {"summary": None},
+        {"other": "x"},
+        "{",
+        [1, 2],
+        '<think>hm</think> {"other": 1}',
+        "<think>hm</think>",
+    ],
 )
 def test_an_empty_answer_warns_and_the_transcript_stands_in(
     client: OracleAgentMemory, store: SQLiteMemoryStore, answer: Any

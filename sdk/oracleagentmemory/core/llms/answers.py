@@ -63,13 +63,18 @@ def read_answer(raw: object, *, keep_cut: bool = True) -> JsonAnswer:
     """
     if not isinstance(raw, str):
         return JsonAnswer(None, cut=False)
-    text = _REASONING.sub("", storable_text(raw[:MAX_ANSWER_CHARACTERS])).lstrip("\ufeff")
+    text = plain_text(_decoded_string(raw))
     for body in _bodies(text):
         whole, cut = _without_cut_string(body, keep_cut)
         value = _read(whole)
         if value is not None:
             return JsonAnswer(_clean(value, 0), cut or len(raw) > MAX_ANSWER_CHARACTERS)
     return JsonAnswer(None, cut=False)
+
+
+def plain_text(raw: str) -> str:
+    """Return what a model says, as it can be stored, without what it thinks aloud before."""
+    return _REASONING.sub("", storable_text(raw[:MAX_ANSWER_CHARACTERS])).lstrip("\ufeff")
 
 
 def storable_text(text: str) -> str:
@@ -79,6 +84,16 @@ def storable_text(text: str) -> str:
     except UnicodeEncodeError:
         text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return text.replace("\0", "")
+
+
+def _decoded_string(text: str) -> str:
+    """Return the text of an answer that was encoded as JSON twice."""
+    if len(text) > MAX_ANSWER_CHARACTERS or not text.lstrip().startswith('"'):
+        return text
+    try:
+        return str(json.loads(text))
+    except (ValueError, RecursionError):
+        return text
 
 
 def _bodies(text: str) -> list[str]:
@@ -121,8 +136,6 @@ def _read(body: str) -> dict[str, Any] | list[Any] | None:
         value = json.loads(body)
     except (ValueError, RecursionError):
         return _choice(_values(body))
-    if isinstance(value, str) and value.lstrip().startswith(("{", "[")):
-        value = _choice(_values(value))  # JSON that was encoded twice
     return value if isinstance(value, dict | list) else None
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
-from oracleagentmemory.core.llms.answers import read_json, storable_text
+from oracleagentmemory.core.llms.answers import plain_text, read_json
 from oracleagentmemory.core.markup import one_line
 from oracleagentmemory.core.summaries.transcript import MAX_CHARACTERS
 
@@ -23,7 +23,6 @@ SUMMARY_SCHEMA = {
 }
 
 _WRAPPED = re.compile(r"\s*(?:[{\[]|```|~~~)")
-_REASONING = re.compile(r"\A\s*<(think|thinking|reasoning)>.*?</\1>", re.DOTALL | re.IGNORECASE)
 
 
 def read_summary(raw: object) -> tuple[str, list[str]] | None:
@@ -36,10 +35,10 @@ def read_summary(raw: object) -> tuple[str, list[str]] | None:
     fields = _summary_fields(read_json(raw))
     if fields is not None:
         text, topics = fields.get("summary"), fields.get("topics")
-    elif _WRAPPED.match(raw):
+    elif _WRAPPED.match(said := plain_text(raw)):
         return None  # JSON of another kind, or too broken to read
     else:
-        text, topics = _REASONING.sub("", storable_text(raw)), None
+        text, topics = said, None
     text = one_line(text)[:MAX_CHARACTERS] if isinstance(text, str) else ""
     return (text, normal_topics(topics)) if text else None
 

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import logging
-import re
 
 from oracleagentmemory.apis.llms.llm import ILlm
 from oracleagentmemory.core.budgets import CHARACTERS_PER_TOKEN, estimate_tokens
-from oracleagentmemory.core.llms.answers import storable_text
+from oracleagentmemory.core.llms.answers import plain_text
 from oracleagentmemory.core.summaries.prompt import shortening_prompt
 from oracleagentmemory.core.threadsettings import ThreadSettings
 
 logger = logging.getLogger(__name__)
-
-_REASONING = re.compile(r"\A\s*<(think|thinking|reasoning)>.*?</\1>", re.DOTALL | re.IGNORECASE)
 
 
 class Shortening:
@@ -41,4 +38,4 @@ class Shortening:
         except Exception as failure:  # noqa: BLE001 - a cut copy is better than no prompt
             logger.warning("a model failed to shorten a message: %s", type(failure).__name__)
             return ""
-        return storable_text(_REASONING.sub("", answer.text)).strip()
+        return plain_text(answer.text).strip()

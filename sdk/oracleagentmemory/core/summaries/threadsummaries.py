@@ -278,14 +278,15 @@ class ThreadSummaries:
         if asked is None:
             logger.warning("context_card_token_limit=%d has no room for a message", limit)
             return None
-        answer = self._answer(llm, asked[0])
+        prompt, told = asked
+        answer = self._answer(llm, prompt)
         if answer is None:
             return None
         return SummaryDraft(
             text=answer[0],
             topics=answer[1],
             parameters=self._parameters(),
-            messages=messages,
+            messages=told,
             covers=end,
             seen=seen_summaries(saved),
         )
