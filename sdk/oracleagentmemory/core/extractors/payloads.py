@@ -10,12 +10,14 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from oracleagentmemory.apis.records import MEMORY_TYPES
+from oracleagentmemory.apis.relations import OPPOSITE_TYPES
+from oracleagentmemory.storage.lifecycle import LIFECYCLE_REASONS
 
 #: Whom or what a memory is about.
 MEMORY_SCOPES = ("user", "environment", "agent", "multi_agent")
-LINK_TYPES = ("supersedes", "contradicts", "refines", "supports", "duplicates")
+LINK_TYPES = tuple(OPPOSITE_TYPES)
 #: Links that make their target invalid.
-LIFECYCLE_LINK_TYPES = frozenset({"supersedes", "refines", "duplicates"})
+LIFECYCLE_LINK_TYPES = frozenset(LIFECYCLE_REASONS)
 IMPORTANCES = range(1, 6)
 
 _STRING: Mapping[str, Any] = {"type": "string"}

@@ -48,16 +48,16 @@ def plan_windows(
     before = max(0, counter)
     if not new_ids:
         return WindowPlan((), before)
+    ids = [*earlier_ids, *new_ids]
     if frequency < 1 or (window < 1 and before + 1 >= frequency):
-        return WindowPlan((_window(window, [*earlier_ids, *new_ids], len(new_ids)),), 0)
+        return WindowPlan((_window(window, ids, len(ids), len(new_ids)),), 0)
     if window < 1:
         return WindowPlan((), before + 1)
     windows: list[Window] = []
-    for number in range(1, len(new_ids) + 1):
+    for end in range(len(earlier_ids) + 1, len(ids) + 1):
         before += 1
         if before >= frequency:
-            seen = [*earlier_ids, *new_ids[:number]]
-            windows.append(_window(window, seen, min(before, window)))
+            windows.append(_window(window, ids, end, min(before, window)))
             before = 0
     return WindowPlan(tuple(windows), before)
 
@@ -67,12 +67,12 @@ def edit_window(*, window: int, message_id: str, earlier_ids: Sequence[str]) -> 
 
     Such an extraction does not count for ``plan_windows``.
     """
-    return _window(window, [*earlier_ids, message_id], 1)
+    ids = [*earlier_ids, message_id]
+    return _window(window, ids, len(ids), 1)
 
 
-def _window(window: int, seen: Sequence[str], newest: int) -> Window:
-    """Return the window that ends with the last message seen."""
-    newest = min(newest, len(seen))
-    start = max(0, len(seen) - max(window, newest))
-    split = len(seen) - newest
-    return Window(tuple(seen[split:]), tuple(seen[start:split]))
+def _window(window: int, ids: Sequence[str], end: int, newest: int) -> Window:
+    """Return the window that ends before place ``end``, its last ``newest`` messages as new."""
+    split = max(0, end - newest)
+    start = min(split, max(0, end - window))
+    return Window(tuple(ids[split:end]), tuple(ids[start:split]))

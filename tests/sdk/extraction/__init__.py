@@ -1,0 +1,1 @@
+"""Tests of extraction: prompts, answers, windows, inheritance."""
