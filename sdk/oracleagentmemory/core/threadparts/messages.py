@@ -210,8 +210,8 @@ class ThreadMessages(ThreadPart):
         return message
 
     def _has_message(self, message_id: str) -> bool:
-        record = self._store.get("message", message_id)
-        return record is not None and record.thread_id == self._thread_id
+        message = cast("MessageRecord | None", self._store.get("message", message_id))
+        return message is not None and message.thread_id == self._thread_id
 
     def _found(self, count: int, message_id: str) -> str:
         if not count:
