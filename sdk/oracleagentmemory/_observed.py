@@ -43,6 +43,10 @@ def observed(component: str, contract: type) -> Callable[[type[C]], type[C]]:
     def decorate(cls: type[C]) -> type[C]:
         for name in documented(contract):
             setattr(cls, name, _telling(component, name, getattr(cls, name)))
+            twin = getattr(cls, f"{name}_async", None)
+            # Other twins run the method itself, which tells; one that waits on the loop does not.
+            if inspect.iscoroutinefunction(twin) and not hasattr(twin, "__wrapped__"):
+                setattr(cls, f"{name}_async", _telling_when_awaited(component, name, twin))
             prepare = getattr(cls, f"prepare_{name}", None)
             if component == "memory_store" and prepare is not None:
                 setattr(cls, f"prepare_{name}", _naming(name, prepare))
@@ -87,6 +91,19 @@ def _telling(
             return method(self, *args, **kwargs)
         with _operation(component, name, self, signature, (self, *args), kwargs, describe) as told:
             return told.completed(method(self, *args, **kwargs))
+
+    return run
+
+
+def _telling_when_awaited(component: str, name: str, method: Run) -> Run:
+    signature = inspect.signature(method)
+
+    @functools.wraps(method)
+    async def run(self: Any, /, *args: Any, **kwargs: Any) -> Any:
+        if not LISTENERS.get() or component in _RUNNING.get():
+            return await method(self, *args, **kwargs)
+        with _operation(component, name, self, signature, (self, *args), kwargs, None) as told:
+            return told.completed(await method(self, *args, **kwargs))
 
     return run
 

@@ -13,6 +13,11 @@ from oracleagentmemory._threaded import DEFAULT_POOL_SIZE
 from oracleagentmemory.core import OracleAgentMemory, OracleThread, SQLiteMemoryStore
 from oracleagentmemory.core.threadscheduler import ThreadScheduler
 from oracleagentmemory.errors import RetryableError, StateError, WaitTimeoutError
+from oracleagentmemory.observability import (
+    Event,
+    GenericEventListener,
+    register_event_listeners,
+)
 from tests.sdk.client.conftest import EXTRACTION_OFF
 from tests.sdk.client.jobs import LONG_S, GatedRunner, gated, make_job
 
@@ -414,3 +419,33 @@ def test_a_standalone_thread_has_work_of_its_own_and_a_clients_threads_share_it(
         alone.wait_for_memory_extraction(timeout=0.001)
     runner.let()
     alone.wait_for_memory_extraction(timeout=LONG_S)
+
+
+# -- events ------------------------------------------------------------------------------------
+
+
+def test_waits_and_waiting_deletes_are_heard_once_in_both_forms(
+    client: OracleAgentMemory, busy: OracleThread, runner: GatedRunner
+) -> None:
+    heard: list[str] = []
+    ear = GenericEventListener(Event, lambda event: heard.append(event.event_name))
+    wait, delete = "wait_for_memory_extraction", "agent_memory.delete_memory"
+
+    async def main() -> None:
+        with pytest.raises(WaitTimeoutError):
+            await client.wait_for_memory_extraction_async(timeout=0.001)
+        runner.let()
+        await busy.wait_for_memory_extraction_async(timeout=LONG_S)
+        await client.delete_memory_async("m")
+
+    with register_event_listeners([ear]):
+        asyncio.run(main())
+        client.wait_for_memory_extraction()
+    waits = [f"{one}.{wait}" for one in ("agent_memory", "thread", "agent_memory")]
+    assert [name for name in heard if wait in name] == [
+        f"{name}.{end}" for name in waits for end in ("started", "completed")
+    ]
+    assert [name for name in heard if name.startswith(delete)] == [
+        f"{delete}.started",
+        f"{delete}.completed",
+    ]
