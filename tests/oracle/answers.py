@@ -12,6 +12,7 @@ import json
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from functools import lru_cache
 from typing import Any
 
 import oracledb
@@ -69,6 +70,7 @@ class Var:
         self.values[position] = value
 
 
+@lru_cache(maxsize=4096)
 def column_type(type_: TypeEngine[Any]) -> Any:
     """Return the driver's type of a Core type, None when only the value tells it."""
     inner = type_.load_dialect_impl(_DIALECT) if isinstance(type_, TypeDecorator) else type_

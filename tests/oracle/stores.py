@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import shutil
 import tempfile
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -72,6 +73,7 @@ def new_recorder(folder: Path, dimension: int | None) -> Recorder:
     return recorder
 
 
+@cache
 def _tables(dimension: int | None) -> list[sa.Table]:
     managed = ManagedTables(dimension=dimension, with_embedding=dimension is not None)
     return [*managed.record_tables, managed.stores, *ExtraTables(managed).tables]

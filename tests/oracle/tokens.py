@@ -7,8 +7,9 @@ them, and takes any function name. These faults are found here, on the tokens.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 
 _TOKEN = re.compile(
@@ -51,7 +52,8 @@ class Token:
     text: str
 
 
-def tokens_of(sql: str) -> list[Token]:
+@lru_cache(maxsize=4096)
+def tokens_of(sql: str) -> tuple[Token, ...]:
     """Cut ``sql`` into tokens, without the white space between them."""
     found = []
     for match in _TOKEN.finditer(sql):
@@ -60,12 +62,13 @@ def tokens_of(sql: str) -> list[Token]:
             text = match.group()
             plain = kind == "name" and not text.startswith('"')
             found.append(Token(kind, text.upper() if plain else text))
-    return found
+    return tuple(found)
 
 
-def bind_names(sql: str) -> set[str]:
+@lru_cache(maxsize=4096)
+def bind_names(sql: str) -> frozenset[str]:
     """Return the names of the bind variables of ``sql`` as the driver is given them."""
-    return {token.text[1:] for token in tokens_of(sql) if token.kind == "bind"}
+    return frozenset(token.text[1:] for token in tokens_of(sql) if token.kind == "bind")
 
 
 def token_faults(sql: str) -> list[str]:
@@ -89,12 +92,12 @@ def token_faults(sql: str) -> list[str]:
     return faults
 
 
-def _depth_at(tokens: list[Token], position: int) -> int:
+def _depth_at(tokens: Sequence[Token], position: int) -> int:
     texts = [token.text for token in tokens[:position] if token.kind == "sign"]
     return texts.count("(") - texts.count(")")
 
 
-def _unknown_functions(tokens: list[Token]) -> Iterator[str]:
+def _unknown_functions(tokens: Sequence[Token]) -> Iterator[str]:
     known = _WORDS_BEFORE_PARENTHESIS | _FUNCTIONS | _TYPES
     for position, (token, after) in enumerate(pairwise(tokens)):
         if token.kind != "name" or after.text != "(" or token.text in known:
@@ -104,12 +107,12 @@ def _unknown_functions(tokens: list[Token]) -> Iterator[str]:
         yield f"{token.text} is no function that Oracle is known to have"
 
 
-def _names_a_table(tokens: list[Token], position: int) -> bool:
+def _names_a_table(tokens: Sequence[Token], position: int) -> bool:
     """``INSERT INTO memory (…)`` and ``WITH ranked (a, b) AS``: a name, not a call."""
     return position > 0 and tokens[position - 1].text in {"INTO", "WITH"}
 
 
-def _table_aliases(tokens: list[Token]) -> Iterator[str]:
+def _table_aliases(tokens: Sequence[Token]) -> Iterator[str]:
     """Find AS between a table and its alias: right for a column, refused for a table."""
     clauses = [""]
     for token in tokens:
@@ -128,7 +131,7 @@ def _table_aliases(tokens: list[Token]) -> Iterator[str]:
             yield "AS before a table alias"
 
 
-def _fetches(tokens: list[Token]) -> Iterator[str]:
+def _fetches(tokens: Sequence[Token]) -> Iterator[str]:
     for position, token in enumerate(tokens):
         if token.kind != "name" or token.text not in {"FETCH", "OFFSET"}:
             continue

@@ -6,6 +6,9 @@ folder, its connections closed by the caller's `close()`.
 
 from __future__ import annotations
 
+import atexit
+import shutil
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -20,8 +23,24 @@ from tests.oracle.stores import forget_recorded, open_recorded
 Open = Callable[..., SQLMemoryStore]
 
 
+_empty: dict[tuple[int | None, str | None], Path] = {}
+
+
 def open_sqlite(folder: Path, **options: Any) -> SQLMemoryStore:
-    store = SQLiteMemoryStore(folder / "memory.sqlite3", **options)
+    """Open the SQLite store of a folder, made the first time.
+
+    Its DDL runs once for each dimension and embedder of a run; later folders get a copy.
+    """
+    file = folder / "memory.sqlite3"
+    if not file.exists() and options.keys() == {"vector_dim", "embedder"}:
+        key = (options["vector_dim"], getattr(options["embedder"], "embedder_id", None))
+        if key not in _empty:
+            made = Path(tempfile.mkdtemp(prefix="empty-sqlite-"))
+            atexit.register(shutil.rmtree, made, ignore_errors=True)
+            SQLiteMemoryStore(made / file.name, **options).close()
+            _empty[key] = made / file.name
+        shutil.copy(_empty[key], file)
+    store = SQLiteMemoryStore(file, **options)
     lint.watch(store.engine.engine)
     return store
 
