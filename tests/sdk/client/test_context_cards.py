@@ -147,10 +147,11 @@ def test_r102_the_newest_messages_stay_out_of_summary_and_search(
     assert "pear jam" not in llm.told()
     same = orchard.get_context_card(except_last_messages=3, max_recent_messages=3)
     assert [message.id for message in same.recent_messages or ()] == ["m1", "m2", "m3"]
-    # Places that they take in the search are filled by others.
+    # Places that they take in the search, being nearer, are filled by others.
+    orchard.add_messages([says("apple pear plum", id=f"near{n}") for n in range(3)])
     least: Any = {"message": 1}
     first = orchard.get_context_card(except_last_messages=3, min_relevant_results_by_type=least)
-    assert ids(first)[0] == "m0"
+    assert ids(first) == ["m0", "r0", "r1", "m1", "r2"]
 
 
 def test_r102_the_saved_summary_is_no_part_of_a_card_that_leaves_messages_out(
