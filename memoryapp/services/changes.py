@@ -15,6 +15,7 @@ from oracleagentmemory.errors import NotFoundError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from memoryapp.models import AuditEntry
     from oracleagentmemory.inspection import Row
     from oracleagentmemory.storage.writes import Prepared
 
@@ -56,8 +57,8 @@ def apply_delete(
     *,
     reason: str,
     detail: Mapping[str, object] | None = None,
-) -> None:
-    """Apply a prepared delete."""
+) -> AuditEntry:
+    """Apply a prepared delete and return its audit entry."""
     with transaction.atomic():
         before = writable_row(access, kind, record_id)
         _require_one(store().write(prepared), kind, record_id)
@@ -71,6 +72,7 @@ def apply_delete(
             detail=detail,
         )
         revisions.record(entry, kind, before.record, None)
+    return entry
 
 
 def _require_one(changed: int, kind: Kind, record_id: str) -> None:

@@ -10,7 +10,7 @@ from django.db import transaction
 
 from memoryapp.access import Access
 from memoryapp.memory import client, inspector, store
-from memoryapp.services import audit
+from memoryapp.services import audit, relations
 from memoryapp.services.changes import apply_delete, apply_update
 from memoryapp.services.lookup import visible_row, writable_row
 from memoryapp.services.metadata import checked_filter, given_metadata
@@ -178,12 +178,16 @@ def set_status(
 def delete(
     access: Access, memory_id: str, *, if_fingerprint: str | None = None, reason: str = ""
 ) -> None:
-    """Delete a memory with its vectors and text rows."""
+    """Delete a memory with its vectors, text rows and relations."""
     row = writable_row(access, "memory", memory_id)
     prepared = store().prepare_delete(
         row.record.record_type, memory_id, if_fingerprint=if_fingerprint
     )
-    apply_delete(access, "memory", memory_id, prepared, reason=reason)
+    with transaction.atomic():
+        linked = relations.all_of_memory(memory_id)
+        detail = {"relations": len(linked)} if linked else None
+        entry = apply_delete(access, "memory", memory_id, prepared, reason=reason, detail=detail)
+        relations.record_removed(entry, memory_id, linked)
 
 
 def _require_text(content: str) -> None:

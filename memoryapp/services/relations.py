@@ -5,7 +5,7 @@ A caller meets a relation only when both its memories are in the caller's scope.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,6 +24,7 @@ from oracleagentmemory.inspection import Count, RelationPage, RelationRow, Row
 
 NOT_SET = NOT_SET_MARKER
 BUILT_IN_TYPES = tuple(OPPOSITE_TYPES)
+_MOST = 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -182,6 +183,24 @@ def delete(
         entry = _record(access, "delete", before, reason=reason)
         revisions.record(entry, "relation", before.relation, None)
         _record_settled(entry, (before.source, before.target))
+
+
+def all_of_memory(memory_id: str) -> list[RelationRow]:
+    """Return every relation of a memory, whoever may see it: all go when the memory goes."""
+    page = inspector().relations(memory_id=memory_id, limit=_MOST)
+    rows = page.rows
+    while page.older is not None:
+        page = inspector().relations(memory_id=memory_id, limit=_MOST, before=page.older)
+        rows += page.rows
+    return rows
+
+
+def record_removed(entry: AuditEntry, memory_id: str, rows: Sequence[RelationRow]) -> None:
+    """Add a revision of each relation that went with a memory, and of what is valid again."""
+    for row in rows:
+        revisions.record(entry, "relation", row.relation, None)
+    ends = {end.id: end for row in rows for end in (row.source, row.target) if end.id != memory_id}
+    _record_settled(entry, ends.values())
 
 
 def _writable_end(access: Access, memory_id: str) -> Row:

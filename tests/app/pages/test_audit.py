@@ -59,7 +59,7 @@ CHANGES: dict[str, tuple[str, Sent]] = {
     "message-delete": ("/threads/t-1/messages/m-1/delete/", dict),
     "relation-new": (
         "/relations/new/",
-        lambda: {"source_id": "mem-3", "relation_type": "supports", "target_id": "mem-1"},
+        lambda: {"source_id": "mem-1", "relation_type": "supports", "target_id": "mem-2"},
     ),
     "relation-edit": (
         "/relations/r-1/edit/",
@@ -90,7 +90,7 @@ def records(db: None) -> None:
     add_memory("Ada likes the window seat", memory_id="mem-1")
     for number in (2, 3):
         add_memory("Ada likes the aisle seat", memory_id=f"mem-{number}")
-    ends = {"source_id": "mem-1", "target_id": "mem-2"}
+    ends = {"source_id": "mem-2", "target_id": "mem-3"}
     relations.add(OPERATOR, **ends, relation_type="contradicts", relation_id="r-1")
     users.add_profile(OPERATOR, "ada", "Flies often")
     agents.add_profile(OPERATOR, "travel", "Books trips")

@@ -89,6 +89,21 @@ def test_a_deleted_relation_leads_to_the_list_when_its_own_page_was_open(client:
     assert client.post("/relations/r-1/delete/", sent).url == "/relations/"
 
 
+def test_relations_that_go_with_a_memory_have_revisions(client: Client) -> None:
+    link()
+    link(relation_id="r-2", target_id="mem-3", relation_type="likes")
+    assert client.post("/memories/mem-1/delete/").status_code == 302
+    assert status_of("mem-2") == "valid"
+    entry = AuditEntry.objects.latest("id")
+    assert entry.detail == {"relations": 2}
+    kept = {(one.kind, one.record_id): one for one in entry.revisions.all()}
+    assert set(kept) == {
+        ("memory", "mem-1"), ("relation", "r-1"), ("relation", "r-2"), ("memory", "mem-2"),
+    }  # fmt: skip
+    assert kept["relation", "r-1"].before["relation_type"] == "supersedes"
+    assert kept["memory", "mem-2"].after["status"] == "valid"
+
+
 def test_relabelling_settles_the_target(client: Client) -> None:
     link()
     state = relations.get(OPERATOR, "r-1").fingerprint
