@@ -1,0 +1,59 @@
+"""How the answer's schema reaches models with structured output and models without it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from oracleagentmemory.core.extractors.parsing import parse_extraction
+from oracleagentmemory.core.extractors.payloads import extraction_schema, link_schema
+from oracleagentmemory.core.llms import Llm
+from oracleagentmemory.core.llms.prompts import response_format
+from oracleagentmemory.testing import ScriptedAnswer, ScriptedModelServer
+from tests.sdk.extraction.answers import item, whole
+
+#: A provider of LiteLLM's that has no structured output.
+WITHOUT = "featherless_ai/scripted"
+
+
+def asked(model: str, answer: str, **options: Any) -> tuple[dict[str, Any], str]:
+    """Return what the server got, and what the model said."""
+    with ScriptedModelServer([ScriptedAnswer(text=answer)]) as server:
+        llm = Llm(model, api_base=server.api_base, api_key="none", **options)
+        said = llm.generate("What is there?", response_json_schema=extraction_schema()).text
+        return dict(server.requests[-1].body), said
+
+
+def test_the_schema_is_strict_structured_output_where_there_is_some() -> None:
+    body, said = asked("openai/scripted", whole(item("drinks tea")))
+    assert body["response_format"]["json_schema"]["strict"] is True
+    assert body["response_format"]["json_schema"]["schema"] == extraction_schema()
+    assert len(body["messages"]) == 1
+    assert parse_extraction(said).memories[0].text == "drinks tea"
+
+
+def test_a_model_without_structured_output_is_told_the_schema_in_words() -> None:
+    body, said = asked(WITHOUT, f"Sure:\n```json\n{whole(item('drinks tea'))}\n```")
+    assert "response_format" not in body
+    assert json.dumps(extraction_schema(), ensure_ascii=False) in body["messages"][-1]["content"]
+    assert body["messages"][0]["content"] == "What is there?"
+    assert parse_extraction(said).memories[0].text == "drinks tea"
+
+
+def test_every_schema_is_strict() -> None:
+    schemas = [extraction_schema(), extraction_schema(with_links=True), link_schema(["a", "b"])]
+    assert all(response_format(schema)["json_schema"]["strict"] for schema in schemas)
+
+
+def test_the_reminder_adds_the_schema_in_words() -> None:
+    body, _ = asked("openai/scripted", whole(), enable_structured_output_reminder=True)
+    assert json.dumps(extraction_schema(), ensure_ascii=False) in body["messages"][-1]["content"]
+
+
+def test_a_scripted_default_answer_is_an_answer_of_each_schema() -> None:
+    with ScriptedModelServer() as server:
+        llm = Llm("openai/scripted", api_base=server.api_base, api_key="none")
+        found = llm.generate("hi", response_json_schema=extraction_schema(with_links=True)).text
+        links = llm.generate("hi", response_json_schema=link_schema(["a"])).text
+    assert parse_extraction(found).lost == ()
+    assert json.loads(links) == {"source_resolutions": {"a": None}}
