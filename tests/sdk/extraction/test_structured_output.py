@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
+
 from oracleagentmemory.core.extractors.parsing import parse_extraction
 from oracleagentmemory.core.extractors.payloads import extraction_schema, link_schema
 from oracleagentmemory.core.llms import Llm
 from oracleagentmemory.core.llms.prompts import response_format
+from oracleagentmemory.errors import ModelError
 from oracleagentmemory.testing import ScriptedAnswer, ScriptedModelServer
 from tests.sdk.extraction.answers import item, whole
 
@@ -38,6 +41,27 @@ def test_a_model_without_structured_output_is_told_the_schema_in_words() -> None
     assert json.dumps(extraction_schema(), ensure_ascii=False) in body["messages"][-1]["content"]
     assert body["messages"][0]["content"] == "What is there?"
     assert parse_extraction(said).memories[0].text == "drinks tea"
+
+
+def test_a_server_that_refuses_the_schema_is_told_it_in_words_from_then_on() -> None:
+    refusal = ScriptedAnswer(status=400, text="'response_format' of type json_schema is unknown")
+    answer = ScriptedAnswer(json={"thoughts": None, "memories": [item("drinks tea")]}, repeat=True)
+    with ScriptedModelServer([refusal, answer]) as server:
+        llm = Llm("openai/scripted", api_base=server.api_base, api_key="none")
+        for _ in range(2):
+            said = llm.generate("hi", response_json_schema=extraction_schema()).text
+            assert parse_extraction(said).memories[0].text == "drinks tea"
+        bodies = [request.body for request in server.requests]
+    assert ["response_format" in body for body in bodies] == [True, False, False]
+    assert [len(body["messages"]) for body in bodies] == [1, 2, 2]
+
+
+def test_another_refusal_is_no_reason_to_ask_again() -> None:
+    with ScriptedModelServer([ScriptedAnswer(status=400, text="the prompt is too long")]) as server:
+        llm = Llm("openai/scripted", api_base=server.api_base, api_key="none")
+        with pytest.raises(ModelError, match="too long"):
+            llm.generate("hi", response_json_schema=extraction_schema())
+        assert len(server.requests) == 1
 
 
 def test_every_schema_is_strict() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import enum
+import re
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
 DEFAULT_MAX_CONCURRENT_REQUESTS = 16
 #: Threads for the async twins of an LLM without a limit.
 _UNLIMITED_POOL_SIZE = 64
+# How servers without structured output refuse it.
+_REFUSED_SCHEMA = re.compile(r"response.?format|json.?schema|structured.?output|text\.format", re.I)
 _RESERVED = frozenset({"api_base", "api_key", "client", "messages", "model", "response_format"})
 
 
@@ -90,7 +93,8 @@ class Llm(ILlm):
         max_tokens: Longest answer in tokens; omitted or ``None``, the provider's default.
         reasoning_effort: Such as ``"low"``, for models that reason.
         enable_structured_output_reminder: Add the JSON schema to the prompt in words too. Off by
-            default; always done for providers without structured output.
+            default; always done for providers without structured output, and for a server that
+            refuses it: that request is made once more, and later ones go without.
         supports_vision: Whether the model reads images; omitted, as LiteLLM's local table says.
         image_input_limit_config: Limits of images of one request.
         max_concurrent_requests: Requests at the same time, 16 by default; ``None`` has no limit.
@@ -141,6 +145,7 @@ class Llm(ILlm):
         self._provider = Provider(model, api_base, api_key, transport, defaults)
         self._stream = given(stream, False)
         self._remind = given(enable_structured_output_reminder, False)
+        self._lacks_schemas = False
         self._vision: bool | None = given(supports_vision, None)
         self._image_limits = _image_limits(given(image_input_limit_config, None))
         limit = _limit(given(max_concurrent_requests, DEFAULT_MAX_CONCURRENT_REQUESTS))
@@ -189,8 +194,20 @@ class Llm(ILlm):
         messages = chat_messages(prompt)
         self._check_images(messages)
         options = dict(kwargs)
-        if response_json_schema is not None:
-            self._ask_for_json(response_json_schema, messages, options)
+        if response_json_schema is None:
+            return self._request(messages, options)
+        asked = self._ask_for_json(response_json_schema, messages, options)
+        try:
+            return self._request(*asked)
+        except ModelError as refusal:
+            if "response_format" not in asked[1] or not _REFUSED_SCHEMA.search(str(refusal)):
+                raise
+            # LiteLLM knows providers, not every server that speaks their protocol.
+            self._lacks_schemas = True
+        return self._request(*self._ask_for_json(response_json_schema, messages, options))
+
+    def _request(self, messages: list[dict[str, Any]], options: Mapping[str, Any]) -> LlmResponse:
+        options = dict(options)
         streamed = options.pop("stream", self._stream)
         if streamed:
             options.update(stream=True, stream_options={"include_usage": True})
@@ -210,13 +227,17 @@ class Llm(ILlm):
         return f"{provider}/responses/{name}" if slash else f"openai/responses/{provider}"
 
     def _ask_for_json(
-        self, schema: Mapping[str, Any], messages: list[dict[str, Any]], options: dict[str, Any]
-    ) -> None:
+        self,
+        schema: Mapping[str, Any],
+        messages: Sequence[dict[str, Any]],
+        options: Mapping[str, Any],
+    ) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+        """Return messages and options with which a model should answer by a schema."""
         known = load_litellm().get_supported_openai_params(model=self.model) or []
-        if "response_format" in known:
-            options["response_format"] = response_format(schema)
-        if self._remind or "response_format" not in known:
-            messages.append(schema_reminder(schema))
+        structured = "response_format" in known and not self._lacks_schemas
+        added = {"response_format": response_format(schema)} if structured else {}
+        in_words = [schema_reminder(schema)] if self._remind or not structured else []
+        return [*messages, *in_words], {**options, **added}
 
     def _check_images(self, messages: Sequence[Mapping[str, Any]]) -> None:
         sizes = image_sizes(messages)
