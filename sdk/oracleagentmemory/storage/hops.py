@@ -169,10 +169,8 @@ def _findable(
             continue
         # Out of reach of its index: SQLite would start from all memories of the user, for each
         # of many ids, instead of from the relations.
-        column = sa.func.coalesce(column, column)
-        conditions.append(
-            column.is_(None) if value is None else column == bind(name, memory.c[name])
-        )
+        own = sa.func.coalesce(column, column)
+        conditions.append(own.is_(None) if value is None else own == bind(name, column))
         parameters |= {} if value is None else {name: value}
     if request.record_types is not None:
         wanted = request.record_types.intersection(MEMORY.types)
