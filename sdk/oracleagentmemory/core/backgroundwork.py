@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import functools
-import logging
 import math
-from collections.abc import Callable, Coroutine
+from collections import deque
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar
 
@@ -17,12 +17,23 @@ from oracleagentmemory.core.background import (
     PendingWork,
     WorkScope,
 )
-from oracleagentmemory.core.extractors.jobs import ExtractionJob, JobResult
+from oracleagentmemory.core.extractors.jobs import (
+    ExtractionJob,
+    JobResult,
+    explained,
+    failed_result,
+)
+from oracleagentmemory.core.extractors.memoryextractionconfig import MemoryExtractionMode
+from oracleagentmemory.core.extractors.runner import ExtractionRunner
 from oracleagentmemory.core.prepared import Writer
-from oracleagentmemory.core.threadscheduler import ThreadScheduler, warn_unfinished
+from oracleagentmemory.core.threadscheduler import (
+    RESULTS_KEPT,
+    ThreadScheduler,
+    warn_unfinished,
+)
+from oracleagentmemory.core.threadsettings import ThreadSettings
 from oracleagentmemory.errors import (
     InvalidInputError,
-    NotYetError,
     RetryableError,
     StateError,
     WaitTimeoutError,
@@ -33,8 +44,6 @@ from oracleagentmemory.storage.writes import Prepared
 
 if TYPE_CHECKING:
     from oracleagentmemory.core.oraclememorystore import OracleMemoryStore
-
-logger = logging.getLogger(__name__)
 
 P = ParamSpec("P")
 
@@ -56,22 +65,52 @@ class BackgroundWork:
             scheduler = self._own = ThreadScheduler(self._run)
         self.scheduler = scheduler
         self._closed = False
-        self._said_nothing_runs = False
+        self._runner = ExtractionRunner(store)
+        self._inline_results: deque[JobResult] = deque(maxlen=RESULTS_KEPT)
 
     def require_open(self) -> None:
         """Raise ``StateError`` once the client is closed."""
         if self._closed:
             raise StateError("this client is closed; open another one")
 
-    def note_unextracted(self) -> None:
-        """Log, once a client, that new messages are stored without extraction."""
-        if not self._said_nothing_runs:
-            self._said_nothing_runs = True
-            logger.warning("this version stores messages but does not extract memories from them")
+    # -- jobs ---------------------------------------------------------------------------------
+
+    def accept(self, jobs: Sequence[ExtractionJob], transaction: WriteTransaction) -> None:
+        """Let the scheduler record jobs in the transaction that stores their messages."""
+        queued = [job for job in jobs if not job.is_inline]
+        if queued:
+            self.scheduler.accept(queued, transaction)
+
+    def start(self, job: ExtractionJob, llm: ILlm | None) -> None:
+        """Run a job here and now, or hand it to the scheduler, as its settings say.
+
+        Raises:
+            WaitTimeoutError: If there was no place in the queue in time.
+            Exception: What the model of a job that is run here raises.
+        """
+        if not job.is_inline:
+            self.scheduler.start([job], llm)
+            return
+        try:
+            result = self._runner.run(job, llm)
+        except Exception as failure:
+            self._inline_results.append(failed_result(job, "run", explained(failure)))
+            raise
+        self._inline_results.append(result)
+
+    def refuse_in_transaction(self, settings: ThreadSettings) -> None:
+        """Raise ``StateError`` where jobs could not start: their messages are not committed yet."""
+        inline = settings.extraction["extraction_mode"] is MemoryExtractionMode.INLINE
+        if inline or self._own is not None:
+            self._store.refuse_in_transaction("extracting memories")
+
+    def results(self) -> list[JobResult]:
+        """Return what came of the newest jobs that ran in this process, INLINE ones first."""
+        return [*self._inline_results, *([] if self._own is None else self._own.results())]
 
     def _run(self, job: ExtractionJob, llm: ILlm | None) -> JobResult:
         try:
-            raise NotYetError("this version does not extract memories")
+            return self._runner.run(job, llm)
         finally:
             # The job's thread may have opened a connection of the caller's framework.
             self._store._after_twin()

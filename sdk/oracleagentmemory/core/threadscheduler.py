@@ -21,12 +21,16 @@ from concurrent import futures
 
 from oracleagentmemory.apis.llms.llm import ILlm
 from oracleagentmemory.core.background import ALL_WORK, DELETE_WAIT_S, WorkScope
-from oracleagentmemory.core.extractors.jobs import ExtractionJob, JobResult, failed_result
+from oracleagentmemory.core.extractors.jobs import (
+    ExtractionJob,
+    JobResult,
+    explained,
+    failed_result,
+)
 from oracleagentmemory.core.extractors.memoryextractionconfig import (
     BackgroundExtractionQueueFullBehavior as QueueFull,
 )
 from oracleagentmemory.errors import (
-    AgentMemoryError,
     RetryableError,
     StateError,
     WaitTimeoutError,
@@ -267,8 +271,7 @@ class ThreadScheduler:
         try:
             return task.context.run(self._run, task.job, task.llm)
         except BaseException as exc:  # noqa: BLE001 - an exit, too, ends only the job
-            code = f" ({exc.code})" if isinstance(exc, AgentMemoryError) else ""
-            return failed_result(task.job, "run", f"{type(exc).__name__}{code}: {exc}")
+            return failed_result(task.job, "run", explained(exc))
 
     def _next(self, task: _Task, result: JobResult, number: int) -> _Task | None:
         """Note a task's end and return the next one to run, ``None`` to let the thread go."""

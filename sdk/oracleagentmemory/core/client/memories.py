@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from oracleagentmemory._notset import NOT_SET_MARKER, Maybe, given
@@ -16,9 +17,11 @@ from oracleagentmemory.apis.records import (
 from oracleagentmemory.apis.relations import MemoryLinkType
 from oracleagentmemory.apis.ttl import TimeToLiveAnchor
 from oracleagentmemory.apis.validation import check_id
+from oracleagentmemory.core.autonomouslinking import linked_by_model
 from oracleagentmemory.core.background import WorkScope
 from oracleagentmemory.core.backgroundwork import deleted, deleted_async
 from oracleagentmemory.core.client.part import ClientPart
+from oracleagentmemory.core.extractors.settings import resolve_extraction
 from oracleagentmemory.core.memoryinput import (
     LinkArguments,
     check_ids,
@@ -63,8 +66,8 @@ class ClientMemories(ClientPart):
         """Store a memory, with its link if one is asked for; return its id.
 
         Omitted scope ids are those of the memory to link to; without a link they leave the memory
-        without that owner. The arguments and errors are those of ``IAgentMemory.add_memory``. This
-        version finds no links itself: ``autonomous_linking`` has no effect.
+        without that owner. The arguments and errors are those of ``IAgentMemory.add_memory``. A
+        model is asked for links by ``add_memory`` alone, after the memory is stored.
         """
         kind = check_memory_type(memory_type)
         check_ids(memory_id=memory_id, thread_id=thread_id, user_id=user_id, agent_id=agent_id)
@@ -170,7 +173,7 @@ class ClientMemories(ClientPart):
             return prepared
         return self._work.deletion(prepared, WorkScope(thread_id=stored.thread_id))
 
-    add_memory = written(prepare_add_memory)
+    add_memory = linked_by_model(prepare_add_memory)
     update_memory = written(prepare_update_memory)
     _update_memory_async = threaded(update_memory)
     update_memory_async = _update_memory_async
@@ -199,6 +202,10 @@ class ClientMemories(ClientPart):
             metadata_filter=metadata_filter,
             limit=limit,
         )
+
+    @property
+    def _link_settings(self) -> Mapping[str, Any]:
+        return resolve_extraction({}, {}, self._settings_layer.extraction)
 
     def _memory(self, memory_id: str) -> MemoryRecord:
         stored = self._store.get_memory(check_id(memory_id, "memory_id"))

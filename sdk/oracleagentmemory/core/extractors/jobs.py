@@ -12,14 +12,17 @@ from typing import Any, Literal, TypeVar, get_args
 from oracleagentmemory.apis.llms.llm import LlmUsage
 from oracleagentmemory.core.extractors.memoryextractionconfig import (
     BackgroundExtractionQueueFullBehavior,
+    MemoryExtractionMode,
 )
 from oracleagentmemory.core.extractors.settings import DEFAULTS, extraction_from_json
-from oracleagentmemory.errors import InvalidInputError
+from oracleagentmemory.errors import AgentMemoryError, InvalidInputError
 
 JobKind = Literal["messages", "edit", "image"]
 JobState = Literal["succeeded", "partial", "failed"]
 
 T = TypeVar("T")
+
+_INLINE = MemoryExtractionMode.INLINE
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +84,11 @@ class ExtractionJob:
         if self.thread_id is not None:
             return f"thread {self.thread_id}"
         return f"image {self.image_id or self.job_id}"
+
+    @property
+    def is_inline(self) -> bool:
+        """Whether the call that made it runs it before it returns."""
+        return MemoryExtractionMode(self._extraction("extraction_mode")) is _INLINE
 
     @property
     def queue_full_behavior(self) -> BackgroundExtractionQueueFullBehavior:
@@ -165,6 +173,7 @@ class ModelAnswer:
         model: Name of the model, if it has one.
         raw: The text.
         usage: Tokens used, if the model tells them.
+        finish_reason: Why the answer ended, if the model tells; ``"length"`` when it was cut off.
     """
 
     step: str
@@ -172,6 +181,7 @@ class ModelAnswer:
     model: str | None
     raw: str
     usage: LlmUsage | None = None
+    finish_reason: str | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Return the answer as a JSON object."""
@@ -182,6 +192,7 @@ class ModelAnswer:
             "model": self.model,
             "raw": self.raw,
             "usage": usage,
+            "finish_reason": self.finish_reason,
         }
 
     @classmethod
@@ -196,6 +207,39 @@ class ModelAnswer:
             _optional(saved, "model", str),
             _part(saved, "raw", str),
             None if usage is None else LlmUsage(*usage),
+            _optional(saved, "finish_reason", str),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """A relation that a person may confirm: memories of two threads say the same.
+
+    Attributes:
+        memory_id: The memory of the job.
+        other_id: The older one.
+        relation_type: What they would be: ``"duplicates"``.
+    """
+
+    memory_id: str
+    other_id: str
+    relation_type: str = "duplicates"
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the proposal as a JSON object."""
+        return {
+            "memory_id": self.memory_id,
+            "other_id": self.other_id,
+            "relation_type": self.relation_type,
+        }
+
+    @classmethod
+    def from_json(cls, saved: Mapping[str, Any]) -> Proposal:
+        """Return the proposal that ``to_json`` described."""
+        return cls(
+            _part(saved, "memory_id", str),
+            _part(saved, "other_id", str),
+            _part(saved, "relation_type", str),
         )
 
 
@@ -208,6 +252,7 @@ class JobResult:
         state: ``"succeeded"``; ``"partial"`` when something was lost; ``"failed"`` when all was.
         memory_ids: Memories that it stored or gave another source, in order.
         relation_ids: Relations that it stored.
+        proposals: Relations that it leaves to people.
         problems: What was lost.
         answers: Every answer of a model, in order.
     """
@@ -216,6 +261,7 @@ class JobResult:
     state: JobState
     memory_ids: tuple[str, ...] = ()
     relation_ids: tuple[str, ...] = ()
+    proposals: tuple[Proposal, ...] = ()
     problems: tuple[JobProblem, ...] = ()
     answers: tuple[ModelAnswer, ...] = ()
 
@@ -234,6 +280,7 @@ class JobResult:
             "state": self.state,
             "memory_ids": list(self.memory_ids),
             "relation_ids": list(self.relation_ids),
+            "proposals": [proposal.to_json() for proposal in self.proposals],
             "problems": [problem.to_json() for problem in self.problems],
             "answers": [answer.to_json() for answer in self.answers],
         }
@@ -247,6 +294,7 @@ class JobResult:
             state=state,
             memory_ids=_ids(saved, "memory_ids"),
             relation_ids=_ids(saved, "relation_ids"),
+            proposals=tuple(map(Proposal.from_json, _part(saved, "proposals", list))),
             problems=tuple(map(JobProblem.from_json, _part(saved, "problems", list))),
             answers=tuple(map(ModelAnswer.from_json, _part(saved, "answers", list))),
         )
@@ -255,6 +303,12 @@ class JobResult:
 def failed_result(job: ExtractionJob, step: str, reason: str) -> JobResult:
     """Return the result of a job that ended before it could say anything itself."""
     return JobResult(job_id=job.job_id, state="failed", problems=(JobProblem(step, reason),))
+
+
+def explained(failure: BaseException) -> str:
+    """Return what failed, for a problem's reason."""
+    code = f" ({failure.code})" if isinstance(failure, AgentMemoryError) else ""
+    return f"{type(failure).__name__}{code}: {failure}"
 
 
 def _part(saved: Mapping[str, Any], name: str, kind: type[T]) -> T:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from oracleagentmemory._notset import NOT_SET_MARKER, Maybe, given
@@ -15,6 +16,7 @@ from oracleagentmemory.apis.records import (
 from oracleagentmemory.apis.relations import MemoryLinkType
 from oracleagentmemory.apis.ttl import TimeToLiveAnchor
 from oracleagentmemory.apis.validation import check_id
+from oracleagentmemory.core.autonomouslinking import linked_by_model
 from oracleagentmemory.core.background import WorkScope
 from oracleagentmemory.core.backgroundwork import deleted, deleted_async
 from oracleagentmemory.core.memoryinput import (
@@ -62,8 +64,8 @@ class ThreadMemories(ThreadPart):
         """Store a memory, with its link if one is asked for; return its id.
 
         Omitted scope ids are those of the memory to link to, without a link the thread's. The
-        arguments and errors are those of ``IAgentMemory.add_memory``. This version finds no links
-        itself: ``autonomous_linking`` has no effect.
+        arguments and errors are those of ``IAgentMemory.add_memory``. A model is asked for links
+        by ``add_memory`` alone, after the memory is stored.
         """
         kind = check_memory_type(memory_type)
         check_ids(memory_id=memory_id, thread_id=thread_id, user_id=user_id, agent_id=agent_id)
@@ -170,7 +172,11 @@ class ThreadMemories(ThreadPart):
         )
         return self._work.deletion(prepared, WorkScope(thread_id=self._thread_id))
 
-    add_memory = written(prepare_add_memory)
+    @property
+    def _link_settings(self) -> Mapping[str, Any]:
+        return self._settings.extraction
+
+    add_memory = linked_by_model(prepare_add_memory)
     update_memory = written(prepare_update_memory)
     delete_memory = deleted(prepare_delete_memory)
     delete_memory_async = deleted_async(prepare_delete_memory)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 from oracleagentmemory._notset import NOT_SET_MARKER, Maybe, _NotSetMarker
 from oracleagentmemory._threaded import threaded
@@ -14,21 +14,22 @@ from oracleagentmemory.apis.ttl import TimeToLiveAnchor
 from oracleagentmemory.apis.validation import check_id
 from oracleagentmemory.core.background import WorkScope
 from oracleagentmemory.core.backgroundwork import deleted, deleted_async
+from oracleagentmemory.core.extractors.duejobs import NOTHING_TAUGHT, Taught
 from oracleagentmemory.core.memoryinput import only_given, refuse_unexpected
 from oracleagentmemory.core.messageinput import check_content, check_messages
-from oracleagentmemory.core.prepared import written
-from oracleagentmemory.core.threadparts.part import ThreadPart
+from oracleagentmemory.core.threadparts.learning import ThreadLearning, learnt
 from oracleagentmemory.errors import InvalidInputError, NotFoundError, WrongTypeError
+from oracleagentmemory.storage.engine import WriteTransaction
 from oracleagentmemory.storage.writes import Prepared, prepared_value
 
 #: Messages that get_messages returns when no end is asked for.
 MESSAGE_WINDOW = 100
 
 
-class ThreadMessages(ThreadPart):
+class ThreadMessages(ThreadLearning):
     """Adding, reading, changing and deleting messages."""
 
-    def prepare_add_messages(
+    def _prepare_add_messages(
         self,
         /,
         messages: Sequence[MessageInput],
@@ -36,18 +37,18 @@ class ThreadMessages(ThreadPart):
         ttl_days: Maybe[int | list[int | None] | None] = NOT_SET_MARKER,
         ttl_anchor: Maybe[TimeToLiveAnchor | list[TimeToLiveAnchor]] = NOT_SET_MARKER,
         **store_kwargs: Any,
-    ) -> Prepared[list[str]]:
+    ) -> Prepared[Taught]:
         """Store messages in order, all or none; return their ids.
 
-        The arguments and errors are those of ``IThread.add_messages``. This version extracts no
-        memories from them, which is logged once a client.
+        Then memories are extracted from them, links and summary follow: before ``add_messages``
+        returns (INLINE) or in the background. The messages stay whatever becomes of that. The
+        arguments and errors are those of ``IThread.add_messages``; INLINE also raises what the
+        model raises.
         """
         self._work.require_open()
         checked = check_messages(messages, metadata)
         if not checked.contents:
-            return prepared_value([])
-        if self._settings.extracts:
-            self._work.note_unextracted()
+            return prepared_value(NOTHING_TAUGHT)
         prepared = self._store.prepare_add(
             checked.contents,
             "message",
@@ -64,9 +65,9 @@ class ThreadMessages(ThreadPart):
             ),
             **store_kwargs,
         )
-        return self._with_thread(prepared)
+        return self._teach_added(self._with_thread(prepared), checked.contents)
 
-    def prepare_update_message(
+    def _prepare_update_message(
         self,
         /,
         message_id: str,
@@ -77,11 +78,11 @@ class ThreadMessages(ThreadPart):
         *,
         if_fingerprint: str | None = None,
         **kwargs: Any,
-    ) -> Prepared[str]:
+    ) -> Prepared[Taught]:
         """Change a message of this thread; return its id.
 
-        The arguments and errors are those of ``IThread.update_message``. This version does not
-        extract again from the new content.
+        New content is extracted from again, with what stands before it; memories of the old
+        content stay. The arguments and errors are those of ``IThread.update_message``.
 
         Args:
             if_fingerprint: Change it only while the stored message has this fingerprint.
@@ -96,9 +97,9 @@ class ThreadMessages(ThreadPart):
             ttl_days=ttl_days,
             ttl_anchor=ttl_anchor,
         )
-        self._message(message_id)
+        stored = self._message(message_id)
         if not changes:
-            return prepared_value(message_id)
+            return prepared_value(Taught([message_id], None))
         prepared = self._store.prepare_update(
             "message",
             message_id,
@@ -107,14 +108,23 @@ class ThreadMessages(ThreadPart):
             thread_id=self._thread_id,
             visible_only=True,
         )
-        return prepared.map(lambda count: self._found(count, message_id))
+        updated = prepared.map(lambda count: self._found(count, message_id))
+        if "content" not in changes:
+            return updated.map(lambda one: Taught([one], None))
+        return self._teach_edited(updated, stored, changes["content"])
 
     def prepare_delete_message(
-        self, message_id: str, *, if_fingerprint: str | None = None
+        self,
+        message_id: str,
+        *,
+        if_fingerprint: str | None = None,
+        derived: Literal["keep", "delete"] = "keep",
     ) -> Prepared[int]:
-        """Delete a message of this thread; memories derived from it stay; return 0 or 1.
+        """Delete a message of this thread; return 0 or 1.
 
         Args:
+            derived: ``"keep"`` the memories that were extracted from it, as documented, or
+                ``"delete"`` those that have no other source left.
             if_fingerprint: Delete it only while the stored message has this fingerprint.
 
         Raises:
@@ -122,6 +132,8 @@ class ThreadMessages(ThreadPart):
             TimeoutError: If background work on the thread did not end within 300 seconds; nothing
                 is deleted.
         """
+        if derived not in ("keep", "delete"):
+            raise InvalidInputError('derived must be "keep" or "delete"')
         prepared = self._store.prepare_delete(
             "message",
             check_id(message_id, "message_id"),
@@ -129,11 +141,27 @@ class ThreadMessages(ThreadPart):
             thread_id=self._thread_id,
             visible_only=True,
         )
+        if derived == "delete":
+            prepared = self._with_derived(prepared, message_id)
         scope = WorkScope(thread_id=self._thread_id)
         return self._work.deletion(prepared, scope, lambda: self._has_message(message_id))
 
-    add_messages = written(prepare_add_messages)
-    update_message = written(prepare_update_message)
+    def _with_derived(self, prepared: Prepared[int], message_id: str) -> Prepared[int]:
+        """Return the deletion of a message together with that of what only it taught."""
+        derived = self._store.prepare_delete_derived(message_id)
+
+        def apply(transaction: WriteTransaction) -> int:
+            # What hangs on the message goes with it, so its memories are looked for before.
+            if self._has_message(message_id):
+                derived.apply(transaction)
+            return prepared.apply(transaction)
+
+        return Prepared(apply)
+
+    prepare_add_messages, add_messages = learnt(_prepare_add_messages, lambda one: one.message_ids)
+    prepare_update_message, update_message = learnt(
+        _prepare_update_message, lambda one: one.message_ids[0]
+    )
     delete_message = deleted(prepare_delete_message)
     delete_message_async = deleted_async(prepare_delete_message)
 

@@ -1,0 +1,46 @@
+"""What a job remembers, so that running it again has no second effect."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+from oracleagentmemory.storage.engine import WriteTransaction
+
+
+class JobJournal(Protocol):
+    """The notes of one job, JSON values by key, kept until the job is settled.
+
+    Where a job may be taken over by another process, they are kept in the database that holds the
+    records, so that what is noted and what is stored come about together.
+    """
+
+    @property
+    def may_run_again(self) -> bool:
+        """Whether a run that ends with ``RetryableError`` is followed by another."""
+
+    def recall(self, key: str) -> Any:
+        """Return what an earlier run of the job noted, ``None`` when it got not that far."""
+
+    def remember(self, key: str, value: Any, transaction: WriteTransaction | None = None) -> None:
+        """Note a value, in the transaction that writes what it tells of, if there is one."""
+
+    def fence(self, transaction: WriteTransaction) -> None:
+        """Raise ``StateError`` if this run may not write any more: cancelled, or taken over."""
+
+
+class NoJournal:
+    """For a job that runs once, where its process ends it."""
+
+    may_run_again = False
+
+    def recall(self, key: str) -> Any:
+        """Nothing was noted."""
+
+    def remember(self, key: str, value: Any, transaction: WriteTransaction | None = None) -> None:
+        """Nothing is kept."""
+
+    def fence(self, transaction: WriteTransaction) -> None:
+        """Nobody takes the job over."""
+
+
+NO_JOURNAL = NoJournal()
