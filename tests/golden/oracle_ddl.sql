@@ -114,7 +114,15 @@ CREATE TABLE acme_document (
 	CONSTRAINT acme_document_message_fk FOREIGN KEY(message_id) REFERENCES acme_message (record_id) ON DELETE CASCADE
 )
 
+CREATE INDEX acme_x_document_agent_i ON acme_document (agent_id, order_seq, expires_at)
+
 CREATE INDEX acme_x_document_message_i ON acme_document (message_id)
+
+CREATE INDEX acme_x_document_order_i ON acme_document (order_seq)
+
+CREATE INDEX acme_x_document_thread_i ON acme_document (thread_id, order_seq, expires_at)
+
+CREATE INDEX acme_x_document_user_i ON acme_document (user_id, order_seq, expires_at)
 
 CREATE TABLE acme_memory (
 	record_id VARCHAR2(128) NOT NULL,

@@ -17,15 +17,14 @@ from sqlalchemy.sql.elements import ColumnElement
 
 from oracleagentmemory.apis.upkeep import Finding
 from oracleagentmemory.storage.extras import ExtraTables
-from oracleagentmemory.storage.kinds import IMAGE, KINDS, PROFILE, Kind
+from oracleagentmemory.storage.kinds import KINDS, PROFILE, Kind
 from oracleagentmemory.storage.layout import ManagedTables
 from oracleagentmemory.storage.registry import Registry
 from oracleagentmemory.storage.rows import fingerprint
 
 #: Faults of one sort that a report names; it counts all.
 EXAMPLES = 5
-ALL_KINDS = (*KINDS, IMAGE)
-SEARCHED_KINDS = tuple(kind for kind in ALL_KINDS if kind.text is not None)
+SEARCHED_KINDS = tuple(kind for kind in KINDS if kind.text is not None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +170,7 @@ class MissingStates(Check):
 
     def faults(self, connection: sa.Connection) -> Iterator[Fault]:
         state = self.extras.record_state.c
-        for kind in ALL_KINDS:
+        for kind in KINDS:
             key = kind.table(self.tables).c[kind.key]
             there = sa.exists().where(state.record_kind == kind.name, state.record_id == key)
             for row in connection.execute(sa.select(key.label("id")).where(~there)):
@@ -186,7 +185,7 @@ class OrphanStates(Check):
     def faults(self, connection: sa.Connection) -> Iterator[Fault]:
         state = self.extras.record_state.c
         kept = []
-        for kind in ALL_KINDS:
+        for kind in KINDS:
             there = sa.exists().where(kind.table(self.tables).c[kind.key] == state.record_id)
             kept.append(sa.and_(state.record_kind == kind.name, there))
         orphans = sa.select(state.record_kind, state.record_id).where(sa.not_(sa.or_(*kept)))
@@ -201,7 +200,7 @@ class ChangedOutside(Check):
 
     def faults(self, connection: sa.Connection) -> Iterator[Fault]:
         state = self.extras.record_state.c
-        for kind in ALL_KINDS:
+        for kind in KINDS:
             table = kind.table(self.tables)
             mine = (state.record_kind == kind.name, state.record_id == table.c[kind.key])
             both = sa.select(table, state.fingerprint.label("noted_fingerprint")).where(*mine)

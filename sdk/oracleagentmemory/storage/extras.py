@@ -141,7 +141,12 @@ class ExtraTables:
         sa.Index(f"{x}chunks_source_i", chunks.source_id, chunks.source_record_type)
         sa.Index(f"{x}chunks_user_i", chunks.user_id, chunks.chunk_id)
         sa.Index(f"{x}chunks_thread_i", chunks.thread_id)
-        sa.Index(f"{x}document_message_i", managed.document.c.message_id)
+        document = managed.document.c
+        sa.Index(f"{x}document_message_i", document.message_id)
+        sa.Index(f"{x}document_order_i", document.order_seq)
+        for name in ("user_id", "agent_id", "thread_id"):
+            index = f"{x}document_{name.removesuffix('_id')}_i"
+            sa.Index(index, document[name], document.order_seq, document.expires_at)
         sa.Index(f"{x}thread_summary_thread_i", managed.thread_summary.c.thread_id)
         page = (thread.created_at, thread.record_id)
         sa.Index(f"{x}thread_user_i", thread.user_id, *page)

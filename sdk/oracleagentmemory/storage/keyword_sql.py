@@ -16,15 +16,15 @@ from oracleagentmemory._notset import _NotSetMarker
 from oracleagentmemory.storage.constructs import text_matches, text_score
 from oracleagentmemory.storage.extras import ExtraTables
 from oracleagentmemory.storage.filters import Filter, metadata_matches
-from oracleagentmemory.storage.kinds import MEMORY, MESSAGE, PROFILE, Kind
+from oracleagentmemory.storage.kinds import IMAGE, MEMORY, MESSAGE, PROFILE, Kind
 from oracleagentmemory.storage.layout import ManagedTables
 from oracleagentmemory.storage.retrieval import SearchRequest
-from oracleagentmemory.storage.statements import bind, not_expired
+from oracleagentmemory.storage.statements import bind, visible
 from oracleagentmemory.storage.types import LongText
 
 __all__ = ["Match", "keyword_matches", "keyword_shape", "matches_statement"]
 
-_KINDS = (MESSAGE, MEMORY, PROFILE)
+_KINDS = (MESSAGE, MEMORY, PROFILE, IMAGE)
 _SCOPES = ("user_id", "agent_id", "thread_id")
 _PROFILE_OF = {"user_id": "user_profile", "agent_id": "agent_profile"}
 
@@ -120,18 +120,18 @@ def _scope_condition(
 def _collapsed(tables: ManagedTables, found: sa.CTE) -> sa.Select[Any]:
     record_type, record_id = found.c.source_record_type, found.c.source_id
     source: Any = found
-    visible = []
+    shown = []
     for kind in _KINDS:
         table = kind.table(tables)
         of_kind = _is_kind(record_type, kind)
         source = source.outerjoin(table, sa.and_(of_kind, table.c[kind.key] == record_id))
         there = table.c[kind.key].is_not(None)
-        visible.append(sa.and_(there, not_expired(table)) if kind.expires else there)
+        shown.append(sa.and_(there, visible(kind, tables)) if kind.expires else there)
     best, total = sa.func.max(found.c.score), sa.func.sum(found.c.score)
     return (
         sa.select(best.label("score"), record_type, record_id)
         .select_from(source)
-        .where(sa.or_(*visible))
+        .where(sa.or_(*shown))
         .group_by(record_type, record_id)
         .order_by(best.desc(), total.desc(), record_type, record_id)
         .limit(sa.bindparam("most", type_=sa.Integer()))

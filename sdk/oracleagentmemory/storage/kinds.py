@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import sqlalchemy as sa
 
 from oracleagentmemory.apis.validation import check_id
-from oracleagentmemory.errors import InvalidInputError, NotYetError
+from oracleagentmemory.errors import InvalidInputError
 from oracleagentmemory.storage.layout import ManagedTables
 
 
@@ -62,20 +62,27 @@ PROFILE = Kind(
     type_column="actor_type",
 )
 THREAD = Kind("thread", "thread", ("thread",), text=None, order="created_at")
-IMAGE = Kind("image", "document", ("image",), text="description", expires=True)
+IMAGE = Kind(
+    "image",
+    "document",
+    ("image",),
+    text="description",
+    type_column="document_type",
+    expires=True,
+)
 SUMMARY = Kind(
     "thread_summary", "thread_summary", ("thread_summary",), text=None, order="created_at"
 )
 #: No record, and noted in `x_change` alone.
 RELATION = Kind("memory_link", "memory_link", (), key="relation_id", text=None, order="created_at")
 
-KINDS = (MESSAGE, MEMORY, PROFILE, THREAD, SUMMARY)
+KINDS = (MESSAGE, MEMORY, PROFILE, THREAD, SUMMARY, IMAGE)
 #: What a thread takes with it, children first.
 PARTS_OF_THREAD = (IMAGE, MESSAGE, MEMORY, SUMMARY)
 #: What may belong to a user or agent without a thread, children first.
 PARTS_OF_ACTOR = (IMAGE, MESSAGE, MEMORY)
 EXPIRING = (IMAGE, MESSAGE, MEMORY)
-SEARCHED_TYPES = (*MESSAGE.types, *MEMORY.types, *PROFILE.types)
+SEARCHED_TYPES = (*MESSAGE.types, *IMAGE.types, *MEMORY.types, *PROFILE.types)
 _BY_TYPE = {record_type: kind for kind in KINDS for record_type in kind.types}
 
 
@@ -84,10 +91,7 @@ def kind_of(record_type: object) -> Kind:
 
     Raises:
         InvalidInputError: If there is no such type.
-        NotYetError: If it is `image`, which this version does not store.
     """
-    if record_type == "image":
-        raise NotYetError("images are not stored by this version")
     kind = _BY_TYPE.get(record_type) if isinstance(record_type, str) else None
     if kind is None:
         known = ", ".join(_BY_TYPE)

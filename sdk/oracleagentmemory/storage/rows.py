@@ -7,16 +7,18 @@ import json
 import unicodedata
 import uuid
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from inspect import signature
 from operator import attrgetter
 from typing import Any
 
-from oracleagentmemory.apis.message import MessageContent, TextContent
+from oracleagentmemory.apis.message import ImageMimeType, MessageContent, TextContent
 from oracleagentmemory.apis.records import (
     AgentProfileRecord,
     FactRecord,
     GuidelineRecord,
+    ImageRecord,
     MemoryRecord,
     MessageRecord,
     PreferenceRecord,
@@ -28,7 +30,7 @@ from oracleagentmemory.apis.records import (
 )
 from oracleagentmemory.apis.validation import RESERVED_KEY
 from oracleagentmemory.errors import NotYetError
-from oracleagentmemory.storage.kinds import MEMORY, MESSAGE, PROFILE, SUMMARY, THREAD, Kind
+from oracleagentmemory.storage.kinds import IMAGE, MEMORY, MESSAGE, PROFILE, SUMMARY, THREAD, Kind
 from oracleagentmemory.storage.retention import parse_time
 
 _STATUS = {"valid": RecordStatus.VALID, "invalid": RecordStatus.INVALID}
@@ -94,8 +96,14 @@ def effective_time(timestamp: str | None, created_at: datetime) -> datetime:
 
 
 def to_record(kind: Kind, row: Any) -> Record:
-    """Build the record of a row that holds all columns of its kind's table."""
-    return _BUILDERS[kind.name](*_VALUES[kind.name](row))
+    """Build the record of a row that holds all columns of its kind's table.
+
+    An image comes with its bytes when the row has them.
+    """
+    record = _BUILDERS[kind.name](*_VALUES[kind.name](row))
+    if isinstance(record, ImageRecord) and hasattr(row, "blob"):
+        return replace(record, bytes=bytes(row.blob))
+    return record
 
 
 def selected_record(kind: Kind, row: Sequence[Any]) -> Record:
@@ -217,12 +225,45 @@ def _summary(
     )
 
 
+def _image(
+    record_id: str,
+    description: str,
+    timestamp: str | None,
+    created_at: datetime,
+    metadata: Any,
+    status: str,
+    thread_id: str | None,
+    user_id: str | None,
+    agent_id: str | None,
+    message_id: str | None,
+    document_metadata: Any,
+) -> Record:
+    return ImageRecord(
+        id=record_id,
+        content=description,
+        timestamp=shown_time(timestamp, created_at),
+        metadata=metadata,
+        status=_STATUS[status],
+        thread_id=thread_id,
+        user_id=user_id,
+        agent_id=agent_id,
+        message_id=message_id,
+        mime_type=mime_type_of(document_metadata),
+    )
+
+
+def mime_type_of(document_metadata: Any) -> ImageMimeType:
+    """Return the format of a stored image."""
+    return ImageMimeType(document_metadata["mime_type"])
+
+
 _BUILDERS: dict[str, Callable[..., Record]] = {
     MESSAGE.name: _message,
     MEMORY.name: _memory,
     PROFILE.name: _profile,
     THREAD.name: _thread,
     SUMMARY.name: _summary,
+    IMAGE.name: _image,
 }
 #: The columns that a kind's record is made of, in the order of its builder's arguments.
 RECORD_COLUMNS: dict[str, tuple[str, ...]] = {

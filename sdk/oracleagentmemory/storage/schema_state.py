@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from sqlalchemy.schema import CreateIndex
 
 from oracleagentmemory.storage.extras import EXTRAS_VERSION, ExtraTables
-from oracleagentmemory.storage.kinds import IMAGE, KINDS
+from oracleagentmemory.storage.kinds import KINDS
 from oracleagentmemory.storage.layout import ManagedTables
 from oracleagentmemory.storage.registry import StoreConfig
 from oracleagentmemory.storage.upgrades import version_of
@@ -140,7 +140,7 @@ class SchemaInspection:
             yield sa.exists(sa.select(self.extras.chunk_token.c.chunk_id))
         if missing == chunks.name and self.extras.text.name in present:
             yield sa.exists(sa.select(self.extras.text.c.rowid))
-        for kind in (*KINDS, IMAGE):
+        for kind in KINDS:
             if kind.table(self.tables).name != missing:
                 continue
             if state.name in present:

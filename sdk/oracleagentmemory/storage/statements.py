@@ -11,7 +11,7 @@ from sqlalchemy.sql.elements import ColumnElement
 
 from oracleagentmemory.storage.constructs import utc_now
 from oracleagentmemory.storage.extras import ExtraTables
-from oracleagentmemory.storage.kinds import Kind
+from oracleagentmemory.storage.kinds import IMAGE, Kind
 from oracleagentmemory.storage.layout import ManagedTables
 from oracleagentmemory.storage.ready_select import ReadySelect
 from oracleagentmemory.storage.rows import RECORD_COLUMNS
@@ -23,6 +23,15 @@ CHANGEABLE = {
     "profile": ("information", "metadata", "status"),
     "thread": ("metadata", "runtime_config", "runtime_state"),
     "thread_summary": ("content", "metadata", "status"),
+    "image": (
+        "description",
+        "blob",
+        "document_metadata",
+        "timestamp",
+        "metadata",
+        "expires_at",
+        "status",
+    ),
 }
 
 
@@ -55,6 +64,23 @@ def not_expired(table: sa.FromClause) -> ColumnElement[bool]:
     return sa.or_(expires_at.is_(None), expires_at > utc_now())
 
 
+def visible(kind: Kind, tables: ManagedTables) -> ColumnElement[bool]:
+    """Return the condition that hides a kind's expired rows, and images of expired messages."""
+    table = kind.table(tables)
+    if kind is not IMAGE:
+        return not_expired(table)
+    parent = tables.message.alias("parent")  # of its own: a search joins messages too
+    gone = sa.select(parent.c.record_id).where(
+        parent.c.record_id == table.c.message_id, parent.c.expires_at <= utc_now()
+    )
+    return sa.and_(not_expired(table), ~gone.correlate(table).exists())
+
+
+def columns_of(kind: Kind, table: sa.Table, *, with_bytes: bool) -> list[Any]:
+    """Return what a read selects of a kind's table: all columns, bytes only when wanted."""
+    return [column for column in table.c if with_bytes or column.name != "blob"]
+
+
 class Statements:
     """Every fixed statement over one store's tables, cached by what it depends on."""
 
@@ -72,16 +98,23 @@ class Statements:
         return sa.insert(table)
 
     def _select_one(
-        self, kind: Kind, *, locked: bool = False, expired: bool = False
+        self,
+        kind: Kind,
+        *,
+        locked: bool = False,
+        expired: bool = False,
+        with_bytes: bool = True,
     ) -> sa.Select[Any]:
         """Select a record by `:id` and, where the kind has types, `:type`."""
         table = kind.table(self.tables)
-        statement = sa.select(table).where(table.c[kind.key] == bind("id", table.c[kind.key]))
+        statement = sa.select(*columns_of(kind, table, with_bytes=with_bytes)).where(
+            table.c[kind.key] == bind("id", table.c[kind.key])
+        )
         if kind.type_column is not None:
             column = table.c[kind.type_column]
             statement = statement.where(column == bind("type", column))
         if kind.expires and not expired:
-            statement = statement.where(not_expired(table))
+            statement = statement.where(visible(kind, self.tables))
         return statement.with_for_update() if locked else statement
 
     def _select_many(self, kind: Kind) -> sa.Select[Any]:
@@ -89,7 +122,7 @@ class Statements:
         table = kind.table(self.tables)
         key = table.c[kind.key]
         statement = sa.select(table).where(key.in_(bind("ids", key, expanding=True)))
-        return statement.where(not_expired(table)) if kind.expires else statement
+        return statement.where(visible(kind, self.tables)) if kind.expires else statement
 
     def _select_found(self, kind: Kind, count: int) -> ReadySelect:
         """Select what the unexpired records among `:id_0`, `:id_1`, … are made of.
@@ -101,7 +134,9 @@ class Statements:
         ids = [bind(f"id_{number}", key) for number in range(count)]
         columns = [table.c[name] for name in RECORD_COLUMNS[kind.name]]
         statement = sa.select(*columns).where(key.in_(ids))
-        return ReadySelect(statement.where(not_expired(table)) if kind.expires else statement)
+        return ReadySelect(
+            statement.where(visible(kind, self.tables)) if kind.expires else statement
+        )
 
     def _existing(self, kind: Kind, *, locked: bool = False) -> sa.Select[Any]:
         """Select which of `:ids` exist, expired ones too."""
@@ -109,10 +144,11 @@ class Statements:
         statement = sa.select(key).where(key.in_(bind("ids", key, expanding=True)))
         return statement.with_for_update() if locked else statement
 
-    def _update(self, kind: Kind) -> sa.Update:
-        """Set every changeable column of the record `:id_`."""
+    def _update(self, kind: Kind, *, with_bytes: bool = False) -> sa.Update:
+        """Set every changeable column of the record `:id_`, an image's bytes only if asked for."""
         table = kind.table(self.tables)
-        values = {name: bind(name, table.c[name]) for name in CHANGEABLE[kind.name]}
+        names = [name for name in CHANGEABLE[kind.name] if with_bytes or name != "blob"]
+        values = {name: bind(name, table.c[name]) for name in names}
         key = table.c[kind.key]
         return sa.update(table).where(key == bind("id_", key)).values(values)
 

@@ -14,9 +14,10 @@ from sqlalchemy.sql.elements import ColumnElement
 from oracleagentmemory._notset import _NotSetMarker
 from oracleagentmemory.storage.constructs import vector_distance
 from oracleagentmemory.storage.filters import metadata_matches
+from oracleagentmemory.storage.kinds import IMAGE
 from oracleagentmemory.storage.layout import ManagedTables
 from oracleagentmemory.storage.retrieval import Hit, SearchRequest
-from oracleagentmemory.storage.statements import bind, not_expired
+from oracleagentmemory.storage.statements import bind, not_expired, visible
 
 _SCOPES = ("user_id", "agent_id", "thread_id")
 
@@ -24,6 +25,7 @@ _SCOPES = ("user_id", "agent_id", "thread_id")
 def sources(tables: ManagedTables) -> sa.Subquery:
     """Return every searched, unexpired record with its type, scope and metadata."""
     message, memory, profile = tables.message, tables.memory, tables.actor_profile
+    image = tables.document
     is_user = profile.c.actor_type == "user"
     null = sa.cast(sa.null(), message.c.user_id.type)
     parts = [
@@ -39,6 +41,12 @@ def sources(tables: ManagedTables) -> sa.Subquery:
             *(memory.c[name] for name in _SCOPES),
             memory.c.metadata,
         ).where(not_expired(memory)),
+        sa.select(
+            sa.literal("image", sa.String()).label("record_type"),
+            image.c.record_id,
+            *(image.c[name] for name in _SCOPES),
+            image.c.metadata,
+        ).where(visible(IMAGE, tables)),
         sa.select(
             sa.case((is_user, "user_profile"), else_="agent_profile").label("record_type"),
             profile.c.actor_id.label("record_id"),

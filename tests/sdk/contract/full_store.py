@@ -11,7 +11,8 @@ import sqlalchemy as sa
 from oracleagentmemory.apis import RecordStatus, TextContent, TimeToLiveAnchor
 from oracleagentmemory.core.sqlmemorystore import SQLMemoryStore
 from oracleagentmemory.storage.engine import WriteTransaction
-from oracleagentmemory.storage.kinds import SUMMARY
+from oracleagentmemory.storage.kinds import IMAGE, SUMMARY
+from oracleagentmemory.storage.store.extending import state_row
 from oracleagentmemory.storage.writes import Prepared
 from tests.sdk.search.stores import DIMENSION, Clock
 
@@ -75,6 +76,12 @@ def _add_rows(store: SQLMemoryStore, transaction: WriteTransaction) -> None:
     images = [image]
     store._number(transaction, images, "order_seq")
     transaction.execute(sa.insert(tables.document), images)
+    row = transaction.execute(sa.select(tables.document)).one()
+    state = state_row(IMAGE, row)
+    transaction.execute(sa.insert(store.extras.record_state), [state])
+    change = store._change("ann", IMAGE, "i1", "add", state["fingerprint"])
+    store._reserve(transaction, 1)
+    store._record_changes(transaction, [change])
     relation = {
         "relation_id": "r1", "source_memory_id": "m1", "source_memory_user_id": "bob",
         "target_memory_id": "m2", "target_memory_user_id": "ann", "relation_type": "supports",

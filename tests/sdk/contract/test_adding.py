@@ -13,7 +13,6 @@ from oracleagentmemory.errors import (
     DimensionMismatchError,
     DuplicateIdError,
     NotFoundError,
-    NotYetError,
 )
 from tests.sdk.contract.snapshots import check_agreement, everything, rows_of
 from tests.sdk.search.stores import DIMENSION, Clock, ScopedWordEmbedder, WordEmbedder
@@ -263,7 +262,6 @@ BAD_ADDS: dict[str, tuple[type[Exception], dict[str, Any]]] = {
     "a str as contents": (TypeError, {"contents": "abc", "record_type": "memory"}),
     "an unknown type": (ValueError, {"record_type": "idea"}),
     "a thread": (ValueError, {"record_type": "thread"}),
-    "an image": (NotYetError, {"record_type": "image"}),
     "a number as content": (TypeError, {"contents": [1]}),
     "bytes as content": (TypeError, {"contents": [b"x"]}),
     "too few ids": (ValueError, {"contents": ["a", "b"], "record_ids": ["x"]}),

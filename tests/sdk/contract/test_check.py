@@ -11,7 +11,6 @@ import pytest
 import sqlalchemy as sa
 
 from oracleagentmemory.core.sqlmemorystore import SQLMemoryStore
-from oracleagentmemory.storage.kinds import IMAGE
 from oracleagentmemory.storage.store.checking import _MENDS
 from oracleagentmemory.storage.writes import Prepared
 from tests.sdk.contract.full_store import fill
@@ -193,8 +192,6 @@ def check_states(store: SQLMemoryStore) -> None:
 
     def drop(transaction: Any) -> None:
         transaction.execute(sa.delete(store.extras.change))
-        images = store.extras.record_state.c.record_kind == IMAGE.name
-        transaction.execute(sa.delete(store.extras.record_state).where(images))
 
     store.write(Prepared(drop))
     check_agreement(store, with_changes=False)

@@ -88,7 +88,7 @@ def test_a_restored_dump_gives_the_same_bytes(full: SQLMemoryStore, other: SQLMe
     report = other.restore(first)
 
     assert dumped(other) == first
-    assert faults(other) == faults(full) == {"missing_states": 1}  # the image, made by hand
+    assert faults(other) == faults(full) == {}
     assert report.left_out == {}
     assert sum(report.rows.values()) == len(first) - 2
     assert {table for table, count in report.rows.items() if count} == {
@@ -245,19 +245,8 @@ def test_new_ids_make_a_copy_beside_the_records(full: SQLMemoryStore) -> None:
     assert number_of(full, new["message"]["t1-1"]) in covering
     # An actor has one profile, and the log belongs to the originals.
     assert {"actor_profile", "x_change"} <= report.left_out.keys()
-    assert faults(full) == {"missing_states": 2}
-    check_states(without_image(full))
-
-
-def without_image(store: SQLMemoryStore) -> SQLMemoryStore:
-    """Take the images away: they have no state in this version."""
-
-    def drop(transaction: Any) -> None:
-        transaction.execute(sa.select(store.tables.document).with_for_update())
-        transaction.execute(sa.delete(store.tables.document))
-
-    store.write(Prepared(drop))
-    return store
+    assert faults(full) == {}
+    check_states(full)
 
 
 def test_a_message_comes_back_only_with_its_whole_thread(full: SQLMemoryStore) -> None:

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from oracleagentmemory.core.sqlmemorystore import SQLMemoryStore
-from oracleagentmemory.errors import NotYetError
 from tests.sdk.contract.test_adding import make_thread
 
 
@@ -28,13 +27,11 @@ def test_a_record_is_found_under_its_own_type_only(store: SQLMemoryStore) -> Non
     assert memory.record_type == "fact"
 
 
-def test_unknown_types_are_refused_and_images_are_not_there_yet(store: SQLMemoryStore) -> None:
+def test_unknown_types_are_refused(store: SQLMemoryStore) -> None:
     with pytest.raises(ValueError, match="'idea'"):
         store.get("idea", "m1")
     with pytest.raises(ValueError, match="known are"):
         store.list("")
-    with pytest.raises(NotYetError):
-        store.get("image", "i1")
 
 
 def test_a_list_holds_the_newest_oldest_first(store: SQLMemoryStore) -> None:

@@ -53,12 +53,14 @@ class Adding(Chunking):
         Args:
             contents: What is returned, one entry a record. None takes `metadata["content"]`.
             record_type: `message`, `memory`, `guideline`, `fact`, `preference`, `user_profile`,
-                `agent_profile` or `thread_summary`.
-            index_texts: What is searched instead of the contents; a list holds the chunks.
+                `agent_profile`, `thread_summary` or `image`, whose contents are bytes.
+            index_texts: What is searched instead of the contents; a list holds the chunks. Of an
+                image it is the description.
             embeddings: Vectors that bypass the embedder, shape (D,) or (chunks, D) a record.
             record_ids: The caller's ids; generated when omitted.
             roles: Roles of messages.
             timestamps: Times of the events, kept as given.
+            metadata: Of an image with `image_mime_type`, which is not stored with the rest.
             ttl_days: Days to live; omitted takes the store's default, None its maximum.
             ttl_anchor: What the days count from, creation unless given.
 

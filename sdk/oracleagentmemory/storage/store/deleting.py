@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from oracleagentmemory._notset import NOT_SET_MARKER, _NotSetMarker
+from oracleagentmemory.errors import InvalidInputError
 from oracleagentmemory.storage.engine import WriteTransaction
 from oracleagentmemory.storage.extras import scope_key
 from oracleagentmemory.storage.kinds import (
@@ -51,6 +53,7 @@ class Deleting(Lifecycle, SummaryUpkeep):
 
         Raises:
             ConflictError: If the record has another fingerprint.
+            InvalidInputError: If it is an image that is attached to a message.
         """
         return self.write(
             self.prepare_delete(record_type, record_id, cascade, if_fingerprint=if_fingerprint)
@@ -88,6 +91,11 @@ class Deleting(Lifecycle, SummaryUpkeep):
                 row = row if row.thread_id == thread_id else None
             if row is not None:
                 self._check_fingerprint(if_fingerprint, row_fingerprint(kind, row), record_id)
+                if kind is IMAGE and row.message_id is not None:
+                    raise InvalidInputError(
+                        f"image {record_id!r} is attached to a message: delete the message, or "
+                        "update it without the image"
+                    )
                 self._delete_row(transaction, kind, record_type, record_id, row)
             if cascade and kind is PROFILE:
                 self._delete_owned(transaction, record_type.removesuffix("_profile"), record_id)
@@ -130,15 +138,19 @@ class Deleting(Lifecycle, SummaryUpkeep):
     def _delete_row(
         self, transaction: WriteTransaction, kind: Kind, record_type: str, record_id: str, row: Any
     ) -> None:
+        attached = []
         if kind is MESSAGE:
-            self._remove(transaction, IMAGE, "message", record_id)
+            attached = self._remove(transaction, IMAGE, "message", record_id)
         self._remove(transaction, kind, "record", record_id)
         if kind is MESSAGE:
             self._forget_in_summaries(transaction, [row.thread_id], row.order_seq)
         user_id = record_id if record_type == "user_profile" else getattr(row, "user_id", None)
-        self._reserve(transaction, 1)
+        self._reserve(transaction, 1 + len(attached))
         change = self._change(user_id, kind, record_id, "delete", None)
-        self._record_changes(transaction, [change])
+        self._record_changes(transaction, [*self._deletions(IMAGE, attached), change])
+
+    def _deletions(self, kind: Kind, gone: Sequence[Any]) -> list[dict[str, Any]]:
+        return [self._change(one.user_id, kind, one.id, "delete", None) for one in gone]
 
     def _delete_owned(self, transaction: WriteTransaction, actor: str, actor_id: str) -> None:
         """Delete an actor's threads with all their rows, then what is left of the actor's own."""
@@ -195,12 +207,13 @@ class Deleting(Lifecycle, SummaryUpkeep):
             if not expired:
                 continue
             ids = [row.id for row in expired]
+            attached = []
             if kind is MESSAGE:
-                self._remove(transaction, IMAGE, "messages", ids)
+                attached = self._remove(transaction, IMAGE, "messages", ids)
                 self._forget_in_summaries(transaction, [row.thread_id for row in expired])
             self._remove(transaction, kind, "records", ids)
-            self._reserve(transaction, len(ids))
-            changes = [self._change(row.user_id, kind, row.id, "delete", None) for row in expired]
+            self._reserve(transaction, len(ids) + len(attached))
+            changes = [*self._deletions(IMAGE, attached), *self._deletions(kind, expired)]
             self._record_changes(transaction, changes)
             return len(ids)
         return 0

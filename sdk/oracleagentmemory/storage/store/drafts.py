@@ -22,6 +22,7 @@ from oracleagentmemory.apis.validation import (
 )
 from oracleagentmemory.errors import InvalidInputError, WrongTypeError
 from oracleagentmemory.storage.kinds import (
+    IMAGE,
     MEMORY,
     MESSAGE,
     PROFILE,
@@ -33,6 +34,11 @@ from oracleagentmemory.storage.kinds import (
 from oracleagentmemory.storage.lifecycle import marked_by_hand
 from oracleagentmemory.storage.retention import Retention, anchor_time, check_anchor, expiry
 from oracleagentmemory.storage.rows import message_parts, message_text
+from oracleagentmemory.storage.store.images import (
+    check_description,
+    image_columns,
+    split_metadata,
+)
 from oracleagentmemory.storage.store.retrieval_text import (
     RetrievalText,
     explicit_vectors,
@@ -104,9 +110,12 @@ def drafts_of(batch: PendingRecordBatch, retention: Retention) -> list[Draft]:
     drafts = []
     for at in range(count):
         scope = _scope(kind, [column[at] for column in scopes])
-        columns, text = _content(kind, record_type, contents[at], metadata[at])
-        columns |= _fixed_columns(kind, record_type, ids[at], scope)
         stored = metadata[at]
+        if kind is IMAGE:
+            columns, text, stored = _image(contents[at], stored, index_texts[at])
+        else:
+            columns, text = _content(kind, record_type, contents[at], stored)
+        columns |= _fixed_columns(kind, record_type, ids[at], scope)
         if kind is MEMORY and statuses[at] is RecordStatus.INVALID:
             stored = marked_by_hand(stored, RecordStatus.INVALID)
         columns |= {"metadata": stored, "status": statuses[at].value}
@@ -217,6 +226,8 @@ def _scope(kind: Kind, values: list[Any]) -> list[str | None]:
         raise InvalidInputError("a profile belongs to no thread, user or agent")
     if kind is SUMMARY and checked[0] is None:
         raise InvalidInputError("a thread summary needs a thread_id")
+    if kind is IMAGE and not any(checked):
+        raise InvalidInputError("an image needs an owner: give a user_id, agent_id or thread_id")
     return checked
 
 
@@ -277,6 +288,16 @@ def _content(
     if content is None and kind is not SUMMARY:
         content = (metadata or {}).get("content", None if kind is PROFILE else "")
     return content_columns(kind, record_type, content)
+
+
+def _image(
+    content: Any, metadata: MetadataValue, index_text: Any
+) -> tuple[dict[str, Any], str, MetadataValue]:
+    """Return the columns of an image of its own, its description and its metadata."""
+    mime_type, rest = split_metadata(metadata)
+    description = check_description(index_text)
+    columns = image_columns(content, mime_type)
+    return {**columns, "description": description, "message_id": None}, description, rest
 
 
 def content_columns(kind: Kind, record_type: str, content: Any) -> tuple[dict[str, Any], str]:

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from oracleagentmemory._threaded import threaded
 from oracleagentmemory.apis.embedders.scoped import ScopedQueryEmbedder
 from oracleagentmemory.storage.engine import WriteTransaction
-from oracleagentmemory.storage.kinds import IMAGE, KINDS, Kind
+from oracleagentmemory.storage.kinds import KINDS, Kind
 from oracleagentmemory.storage.rows import content_hash, effective_time, row_fingerprint
 from oracleagentmemory.storage.store.base import StoreParts, searched_text
 from oracleagentmemory.storage.textsearch import index_text, scope_token
@@ -54,7 +54,7 @@ class Extending(StoreParts):
         self.engine.refuse_in_transaction("filling the SDK-only tables")
         if not self.has_extras:
             return 0
-        added = sum(self._fill_states(kind) for kind in (*KINDS, IMAGE))
+        added = sum(self._fill_states(kind) for kind in KINDS)
         if self.keeps_texts:
             added += self._repeat(self._fill_texts)
         if isinstance(self.embedder, ScopedQueryEmbedder):

@@ -17,6 +17,7 @@ from oracleagentmemory.apis.validation import check_text
 from oracleagentmemory.errors import InvalidInputError
 from oracleagentmemory.storage.filters import metadata_matches, parse_filter
 from oracleagentmemory.storage.kinds import (
+    IMAGE,
     MEMORY,
     MESSAGE,
     PROFILE,
@@ -27,7 +28,7 @@ from oracleagentmemory.storage.kinds import (
     kind_of,
 )
 from oracleagentmemory.storage.rows import row_fingerprint, to_record
-from oracleagentmemory.storage.statements import bind, not_expired
+from oracleagentmemory.storage.statements import bind, columns_of, not_expired, visible
 from oracleagentmemory.storage.store.base import StoreParts
 
 logger = logging.getLogger(__name__)
@@ -49,10 +50,10 @@ class Reading(StoreParts):
         """Return a record, None when there is none of that type and id or it has expired.
 
         Args:
-            include_bytes: Loads image bytes; this version stores none.
+            include_bytes: Whether an image comes with its bytes.
         """
         kind = kind_of(record_type)
-        row = self._select_row(kind, record_type, record_id)
+        row = self._select_row(kind, record_type, record_id, with_bytes=include_bytes is True)
         return None if row is None else to_record(kind, row)
 
     def get_memory(self, memory_id: str) -> MemoryRecord | None:
@@ -71,14 +72,17 @@ class Reading(StoreParts):
         row = self._select_row(kind, record_type, record_id)
         return None if row is None else row_fingerprint(kind, row)
 
-    def _select_row(self, kind: Kind, record_type: str, record_id: str) -> Any:
+    def _select_row(
+        self, kind: Kind, record_type: str, record_id: str, *, with_bytes: bool = True
+    ) -> Any:
         if not can_exist(record_id):
             return None
         parameters: dict[str, Any] = {"id": record_id}
         if kind.type_column is not None:
             parameters["type"] = kind.stored_type(record_type)
         with self.engine.read() as connection:
-            return connection.execute(self.statements.select_one(kind), parameters).first()
+            statement = self.statements.select_one(kind, with_bytes=with_bytes)
+            return connection.execute(statement, parameters).first()
 
     def list(
         self,
@@ -100,13 +104,18 @@ class Reading(StoreParts):
             user_id: Likewise; profiles ignore the three.
             agent_id: Likewise.
             metadata_filter: Only records that fulfil it; None: only those without metadata.
-            record_id: Only this record.
+            include_bytes: Whether images come with their bytes; needs `record_id` and a user,
+                agent or thread.
+            record_id: Only this record; applied before `limit`.
 
         Raises:
-            InvalidInputError: If `record_type` is `thread` and `thread_id` is given, or the
-                filter is none.
+            InvalidInputError: If `record_type` is `thread` and `thread_id` is given, the filter
+                is none, or bytes are asked for without record and scope.
         """
         kind = kind_of(record_type)
+        with_bytes = include_bytes is True
+        if with_bytes and kind is IMAGE:
+            _check_bytes_asked(record_id, (thread_id, user_id, agent_id))
         return self._list(
             kind,
             (record_type,),
@@ -114,6 +123,7 @@ class Reading(StoreParts):
             {"thread_id": thread_id, "user_id": user_id, "agent_id": agent_id},
             metadata_filter,
             record_id,
+            with_bytes=with_bytes,
         )
 
     def list_memories(
@@ -138,6 +148,8 @@ class Reading(StoreParts):
         scope: Mapping[str, Any],
         metadata_filter: Any,
         record_id: Any,
+        *,
+        with_bytes: bool = False,
     ) -> builtins.list[Record]:
         if kind is THREAD and scope["thread_id"] is not NOT_SET_MARKER:
             raise InvalidInputError("select one thread by record_id, not by thread_id")
@@ -153,7 +165,8 @@ class Reading(StoreParts):
         if not findable or (most is not None and most <= 0):
             return []
         all_types = len(record_types) == len(kind.types)
-        shape = (kind, all_types, tuple((name, value is None) for name, value in given.items()))
+        nulls = tuple((name, value is None) for name, value in given.items())
+        shape = (kind, all_types, nulls, with_bytes)
         limited = most is not None
         statement = self._built((shape, limited), lambda: self._build_list(shape, limited))
         if condition is not None:
@@ -174,7 +187,7 @@ class Reading(StoreParts):
         return _row_number(limit, "limit")
 
     def _build_list(self, shape: Any, limited: bool) -> sa.Select[Any]:
-        kind, all_types, given = shape
+        kind, all_types, given, with_bytes = shape
         table = kind.table(self.tables)
         conditions: builtins.list[ColumnElement[bool]] = []
         if not all_types:
@@ -184,11 +197,12 @@ class Reading(StoreParts):
             column = table.c[name]
             conditions.append(column.is_(None) if is_null else column == bind(name, column))
         if kind.expires:
-            conditions.append(not_expired(table))
+            conditions.append(visible(kind, self.tables))
         order = [table.c[kind.order].desc()]
         if kind in (THREAD, SUMMARY):
             order.append(table.c.record_id.desc())
-        statement = sa.select(table).where(*conditions).order_by(*order)
+        columns = columns_of(kind, table, with_bytes=with_bytes)
+        statement = sa.select(*columns).where(*conditions).order_by(*order)
         most = sa.bindparam("most", type_=sa.Integer())
         return statement.limit(most) if limited else statement
 
@@ -289,6 +303,15 @@ class Reading(StoreParts):
 
 def _message(row: Any) -> MessageRecord:
     return cast(MessageRecord, to_record(MESSAGE, row))
+
+
+def _check_bytes_asked(record_id: Any, scope: Sequence[Any]) -> None:
+    """Refuse to load the bytes of more than one image, or of one whose owner is not named."""
+    if isinstance(record_id, _NotSetMarker) or not any(isinstance(one, str) for one in scope):
+        raise InvalidInputError(
+            "image bytes are listed for one image of a known owner: give its record_id and its "
+            "thread_id, user_id or agent_id"
+        )
 
 
 def _given(scope: Mapping[str, Any]) -> dict[str, Any]:

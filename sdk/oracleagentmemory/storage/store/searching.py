@@ -369,10 +369,10 @@ def _record_types(record_types: Any) -> frozenset[str] | None:
     if record_types is None:
         return None
     types = {record_types} if isinstance(record_types, str) else set(record_types)
-    for one in types - {*SEARCHED_TYPES, "image"}:
+    for one in types - {*SEARCHED_TYPES}:
         known = ", ".join(SEARCHED_TYPES)
         raise InvalidInputError(f"record_types holds {one!r:.80}; searched are {known}")
-    return frozenset(types - {"image"})
+    return frozenset(types)
 
 
 def _query_vector(value: Any) -> Any:

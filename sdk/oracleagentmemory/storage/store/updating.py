@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -19,6 +19,7 @@ from oracleagentmemory.apis.validation import check_metadata
 from oracleagentmemory.errors import InvalidInputError
 from oracleagentmemory.storage.engine import WriteTransaction
 from oracleagentmemory.storage.kinds import (
+    IMAGE,
     MEMORY,
     MESSAGE,
     PROFILE,
@@ -47,6 +48,7 @@ from oracleagentmemory.storage.store.drafts import (
     content_columns,
     keep_reserved,
 )
+from oracleagentmemory.storage.store.images import image_changes
 from oracleagentmemory.storage.store.lifecycle import Lifecycle
 from oracleagentmemory.storage.store.retrieval_text import (
     RetrievalText,
@@ -103,10 +105,13 @@ class Updating(Chunking, Lifecycle, SummaryUpkeep):
 
         Args:
             content: The new content; None clears a memory's text and what is searched for it.
+                That of an image are bytes, with their format as `image_mime_type` in `metadata`.
             index_text: What is searched instead of the content, a list being the chunks. None
-                clears it, or, together with a content, searches that content.
+                clears it, or, together with a content, searches that content. Of an image it is
+                the description.
             embedding: A vector, or one for each chunk; None clears them.
-            metadata: Replaces the whole metadata; the reserved `$agent_memory` key stays.
+            metadata: Replaces the whole metadata; the reserved `$agent_memory` key stays. One that
+                holds nothing but `image_mime_type` replaces nothing.
             timestamp: The time of the event; None lets the time of creation show.
             ttl_days: New days to live, counted from `ttl_anchor`; None for the longest life.
             status: The new status.
@@ -117,7 +122,8 @@ class Updating(Chunking, Lifecycle, SummaryUpkeep):
             1, or 0 when there is no such record.
 
         Raises:
-            InvalidInputError: If nothing would change or arguments exclude each other.
+            InvalidInputError: If nothing would change or arguments exclude each other, or an image
+                that is attached to a message is to expire by itself.
             ConflictError: If the record has another fingerprint.
         """
         return self.write(
@@ -167,9 +173,14 @@ class Updating(Chunking, Lifecycle, SummaryUpkeep):
             raise InvalidInputError("nothing to update: every field was omitted")
         if kind in (PROFILE, SUMMARY):
             _refuse_dated(kind, timestamp, ttl_days, ttl_anchor)
+        metadata = _checked(metadata, check_metadata)
+        columns, content_text = _content_change(kind, record_type, content)
+        if kind is IMAGE:
+            columns, metadata = image_changes(content, index_text, metadata)
         changes = Changes(
-            *_content_change(kind, record_type, content),
-            metadata=_checked(metadata, check_metadata),
+            columns,
+            content_text,
+            metadata=metadata,
             timestamp=_checked(timestamp, check_timestamp),
             status=_checked(status, check_status),
             ttl_days=self._days(ttl_days, ttl_anchor),
@@ -208,7 +219,7 @@ class Updating(Chunking, Lifecycle, SummaryUpkeep):
     ) -> None:
         """Decide what happens to the record's retrieval rows."""
         vectors = None if _absent(embedding) else explicit_vectors(embedding)
-        has_content = content is not NOT_SET_MARKER
+        has_content = content is not NOT_SET_MARKER and kind is not IMAGE
         if content is None and kind is not SUMMARY:
             if not _absent(index_text) or vectors is not None:
                 raise InvalidInputError(
@@ -241,6 +252,8 @@ class Updating(Chunking, Lifecycle, SummaryUpkeep):
         row: Any,
         changes: Changes,
     ) -> None:
+        if kind is IMAGE:
+            _refuse_own_life(row, changes)
         values = self._new_values(kind, row, changes)
         if kind is MEMORY and not isinstance(changes.status, _NotSetMarker):
             values |= self._settled_columns(transaction, row.record_id, values["metadata"])
@@ -248,7 +261,7 @@ class Updating(Chunking, Lifecycle, SummaryUpkeep):
         record_id = row._mapping[kind.key]
         user_id = record_id if record_type == "user_profile" else getattr(row, "user_id", None)
         self._reserve(transaction, 2 + (len(changes.chunks.columns) if changes.chunks else 0))
-        transaction.execute(self.statements.update(kind), {"id_": record_id, **values})
+        self._set_columns(transaction, kind, record_id, values, changes)
         self._note_update(transaction, kind, row, values, user_id)
         source = {"of_source_id": record_id, "source_type": record_type}
         if changes.rewrite is not None:
@@ -260,6 +273,19 @@ class Updating(Chunking, Lifecycle, SummaryUpkeep):
             transaction.execute(self.statements.set_chunk_status, new_status)
         if kind is MESSAGE and changes.columns:
             self._forget_in_summaries(transaction, [row.thread_id], row.order_seq)
+
+    def _set_columns(
+        self,
+        transaction: WriteTransaction,
+        kind: Kind,
+        record_id: str,
+        values: Mapping[str, Any],
+        changes: Changes,
+    ) -> None:
+        with_bytes = "blob" in changes.columns
+        statement = self.statements.update(kind, with_bytes=with_bytes)
+        stored = {name: value for name, value in values.items() if with_bytes or name != "blob"}
+        transaction.execute(statement, {"id_": record_id, **stored})
 
     def _new_values(self, kind: Kind, row: Any, changes: Changes) -> dict[str, Any]:
         """Return all changeable columns of a row as they will be."""
@@ -368,9 +394,20 @@ def _content_change(
         return {}, None
     if content is None and kind is MEMORY:
         return {"content": ""}, ""
+    if content is not None and kind is IMAGE:
+        return {}, None  # of which `image_changes` makes columns
     if content is None and kind is not SUMMARY:
-        raise InvalidInputError(f"the content of a {kind.name} cannot be None; delete the record")
+        named = f"an {kind.name}" if kind is IMAGE else f"a {kind.name}"
+        raise InvalidInputError(f"the content of {named} cannot be None; delete the record")
     return content_columns(kind, record_type, content)
+
+
+def _refuse_own_life(image: Any, changes: Changes) -> None:
+    if image.message_id is not None and not isinstance(changes.ttl_days, _NotSetMarker):
+        raise InvalidInputError(
+            f"image {image.record_id!r} expires with the message that it is attached to: update "
+            "the message"
+        )
 
 
 def _in_thread(row: Any, thread_id: Any) -> bool:
