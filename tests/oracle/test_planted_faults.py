@@ -23,6 +23,7 @@ from oracleagentmemory.apis import RecordStatus
 from oracleagentmemory.core import OracleDBMemoryStore, SearchStrategy, oracledbmemorystore
 from oracleagentmemory.errors import StoreUnavailableError
 from oracleagentmemory.storage import engine, filters_oracle, keyword_sql, types, vector_sql
+from oracleagentmemory.storage.kinds import Kind
 from oracleagentmemory.storage.layout import ManagedTables
 from oracleagentmemory.storage.store import reading
 from tests.oracle.stores import new_recorder, open_on
@@ -93,10 +94,11 @@ def _lost_lock(patch: pytest.MonkeyPatch) -> None:
 
 
 def _lost_expiry(patch: pytest.MonkeyPatch) -> None:
-    def always(table: sa.Table) -> sa.ColumnElement[bool]:
+    def always(kind: Kind, tables: ManagedTables) -> sa.ColumnElement[bool]:
+        table = kind.table(tables)
         return sa.or_(table.c.expires_at.is_(None), table.c.expires_at.is_not(None))
 
-    patch.setattr(reading, "not_expired", always)
+    patch.setattr(reading, "visible", always)
 
 
 def _limit(patch: pytest.MonkeyPatch) -> None:
@@ -227,8 +229,12 @@ def _unescaped_words(patch: pytest.MonkeyPatch) -> None:
 
 def _condition(patch: pytest.MonkeyPatch, plant: Callable[[sa.Table], Any]) -> None:
     """Put a condition into every list."""
-    real = reading.not_expired
-    patch.setattr(reading, "not_expired", lambda table: sa.and_(real(table), plant(table)))
+    real = reading.visible
+
+    def planted(kind: Kind, tables: ManagedTables) -> sa.ColumnElement[bool]:
+        return sa.and_(real(kind, tables), plant(kind.table(tables)))
+
+    patch.setattr(reading, "visible", planted)
 
 
 def _row_values(patch: pytest.MonkeyPatch) -> None:
@@ -239,7 +245,7 @@ def _row_values(patch: pytest.MonkeyPatch) -> None:
 
 
 def _boolean_word(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(reading, "not_expired", lambda table: sa.true())
+    patch.setattr(reading, "visible", lambda kind, tables: sa.true())
 
 
 def _empty_text_compared(patch: pytest.MonkeyPatch) -> None:

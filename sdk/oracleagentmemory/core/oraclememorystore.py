@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import abc
 import builtins
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -227,9 +227,23 @@ class OracleMemoryStore(IMemoryStore):
 
     @abc.abstractmethod
     def thread_window(
-        self, thread_id: str, start: int, end: int | None
+        self, thread_id: str, start: int, end: int | None, *, include_bytes: bool = False
     ) -> builtins.list[MessageRecord]:
         """Return the visible messages of a thread by their positions."""
+
+    @abc.abstractmethod
+    def messages(
+        self,
+        message_ids: Sequence[str],
+        include_image_bytes: bool | Collection[str] = False,
+    ) -> builtins.list[MessageRecord]:
+        """Return messages in the order of their ids, without those that are not there or expired.
+
+        Args:
+            message_ids: Any number of ids; one that comes twice is returned twice.
+            include_image_bytes: Whether their images come with their bytes; or the ids of those
+                images that do, unknown ones counting for nothing.
+        """
 
     @abc.abstractmethod
     def count_thread_messages(self, thread_id: str) -> int:

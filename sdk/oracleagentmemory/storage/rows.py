@@ -29,7 +29,6 @@ from oracleagentmemory.apis.records import (
     UserProfileRecord,
 )
 from oracleagentmemory.apis.validation import RESERVED_KEY
-from oracleagentmemory.errors import NotYetError
 from oracleagentmemory.storage.kinds import IMAGE, MEMORY, MESSAGE, PROFILE, SUMMARY, THREAD, Kind
 from oracleagentmemory.storage.retention import parse_time
 
@@ -47,15 +46,15 @@ _UNHASHED = frozenset({"record_id", "actor_id", "order_seq", "created_at", "runt
 def message_parts(content: str | Sequence[MessageContent]) -> list[dict[str, Any]]:
     """Return message content as the JSON array that is stored.
 
-    Raises:
-        NotYetError: If a part is an image, which this version does not store.
+    An image part is the id of its image, whose row holds all else.
     """
     if isinstance(content, str):
         return [{"type": "text", "text": content, "id": str(uuid.uuid4())}]
     parts = []
     for part in content:
         if not isinstance(part, TextContent):
-            raise NotYetError("image parts of messages are not stored by this version")
+            parts.append({"type": part.type, "id": part.id})
+            continue
         stored = {"type": "text", "text": part.text, "id": part.id}
         if part.timestamp is not None:
             stored["timestamp"] = part.timestamp
@@ -63,19 +62,30 @@ def message_parts(content: str | Sequence[MessageContent]) -> list[dict[str, Any
     return parts
 
 
-def message_content(parts: Sequence[Mapping[str, Any]]) -> str | list[MessageContent]:
-    """Return stored message content: its text when it is one text part, else its parts."""
-    if not parts:
-        return ""
+def message_content(
+    parts: Sequence[Mapping[str, Any]], images: Mapping[str, MessageContent] | None = None
+) -> str | list[MessageContent]:
+    """Return stored message content: its text when it is one text part, else its parts.
+
+    Args:
+        images: The image parts by their ids; those that are not there are left out.
+    """
     if len(parts) == 1 and parts[0].get("type") == "text":
         return str(parts[0].get("text", ""))
-    return [_part(part) for part in parts]
+    known = images or {}
+    found = [
+        known.get(str(part.get("id"))) if part.get("type") == "image" else _text_part(part)
+        for part in parts
+    ]
+    return [part for part in found if part is not None] or ""
 
 
-def _part(part: Mapping[str, Any]) -> MessageContent:
-    if part.get("type") == "image":
-        # The bytes and the format are in the document row, which this version does not read.
-        raise NotYetError("messages with images are not read by this version")
+def image_ids(parts: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return the ids of the images in stored message content."""
+    return [str(part.get("id")) for part in parts or () if part.get("type") == "image"]
+
+
+def _text_part(part: Mapping[str, Any]) -> MessageContent:
     text = str(part.get("text", ""))
     return TextContent(text, id=str(part.get("id", "")), timestamp=part.get("timestamp"))
 

@@ -261,8 +261,10 @@ def test_an_older_layout_is_named_and_then_upgraded(path: Path) -> None:
     with opened(path) as store:
         assert store.repairs == (
             "upgraded to layout 2: a table for the vectors of a re-embedding",
+            *(f"made again: index x_document_{name}_i"
+              for name in ("agent", "order", "thread", "user")),
             "made again: index x_memory_link_created_i",
-        )
+        )  # fmt: skip
         assert store.current_config().extras_version == 2
         found = store.search(None, 1, query_vector=[0, 1, 0, 0], user_id="ann",
                              exact_user_match=True)  # fmt: skip

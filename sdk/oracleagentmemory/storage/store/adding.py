@@ -18,16 +18,15 @@ from oracleagentmemory.apis.ttl import TimeToLiveAnchor
 from oracleagentmemory.apis.validation import check_id
 from oracleagentmemory.errors import InvalidInputError, WrongTypeError
 from oracleagentmemory.storage.engine import WriteTransaction
-from oracleagentmemory.storage.kinds import Kind
+from oracleagentmemory.storage.kinds import IMAGE
 from oracleagentmemory.storage.retention import Retention
-from oracleagentmemory.storage.rows import content_hash, effective_time, fingerprint
 from oracleagentmemory.storage.store.base import one_dimension
-from oracleagentmemory.storage.store.chunks import Chunking, ChunkRows
 from oracleagentmemory.storage.store.drafts import Draft, drafts_of
+from oracleagentmemory.storage.store.inserting import Inserting
 from oracleagentmemory.storage.writes import Prepared, prepared_value
 
 
-class Adding(Chunking):
+class Adding(Inserting):
     """The `add…` methods and their `prepare_…` twins."""
 
     def add(
@@ -155,13 +154,15 @@ class Adding(Chunking):
         drafts = self._by_retention(partial(_drafts, batches))
         if not drafts:
             return prepared_value([])
-        chunks = self._prepare_chunks(drafts)
-        slices = [slice(at, at + batch_size) for at in range(0, len(drafts), batch_size)]
+        # A message is followed by the images that are attached to it.
+        records = [one for draft in drafts for one in (draft, *draft.images)]
+        chunks = self._prepare_chunks(records)
+        slices = [slice(at, at + batch_size) for at in range(0, len(records), batch_size)]
 
         def apply(transaction: WriteTransaction) -> list[str]:
             self._require_threads(transaction, _thread_ids(drafts))
             for part in slices:
-                self._insert_drafts(transaction, drafts[part], chunks[part])
+                self._insert_drafts(transaction, records[part], chunks[part])
             return [draft.record_id for draft in drafts]
 
         return Prepared(apply)
@@ -218,57 +219,6 @@ class Adding(Chunking):
         added = self.prepare_add([information], record_type, record_ids=actor_id, metadata=metadata)
         return added.map(lambda ids: ids[0])
 
-    # -- inserting ----------------------------------------------------------------------------
-
-    def _insert_drafts(
-        self,
-        transaction: WriteTransaction,
-        drafts: Sequence[Draft],
-        chunks: Sequence[ChunkRows | None],
-    ) -> None:
-        """Insert records with all that belongs to them."""
-        written = [rows for rows in chunks if rows is not None]
-        chunk_count = sum(len(rows.columns) for rows in written)
-        self._reserve(transaction, 2 * len(drafts) + chunk_count)
-        changes, states = [], []
-        for kind in dict.fromkeys(draft.kind for draft in drafts):
-            of_kind = [draft for draft in drafts if draft.kind is kind]
-            self._insert_records(transaction, kind, of_kind)
-        for draft in drafts:
-            digest = fingerprint(draft.kind.name, draft.columns)
-            states.append(self._state(transaction, draft, digest))
-            changes.append(self._change(draft.user_id, draft.kind, draft.record_id, "add", digest))
-        if written:
-            self._insert_chunk_rows(transaction, written)
-        if self.has_extras:
-            transaction.execute(self.statements.insert(self.extras.record_state), states)
-        self._record_changes(transaction, changes)
-
-    def _insert_records(
-        self, transaction: WriteTransaction, kind: Kind, drafts: list[Draft]
-    ) -> None:
-        table = kind.table(self.tables)
-        for draft in drafts:
-            draft.columns["created_at"] = transaction.now
-            if kind.expires:
-                draft.columns["expires_at"] = draft.life.ends_at(transaction.now)
-        rows = [draft.columns for draft in drafts]
-        if kind.order == "order_seq":
-            self._number(transaction, rows, "order_seq")
-        with self._integrity(transaction, kind, [draft.record_id for draft in drafts]):
-            transaction.execute(self.statements.insert(table), rows)
-
-    def _state(self, transaction: WriteTransaction, draft: Draft, digest: str) -> dict[str, Any]:
-        return {
-            "record_kind": draft.kind.name,
-            "record_id": draft.record_id,
-            "version": 1,
-            "fingerprint": digest,
-            "content_hash": content_hash(draft.content_text),
-            "updated_at": transaction.now,
-            "effective_at": effective_time(draft.timestamp, transaction.now),
-        }
-
 
 def _batch_size(store_kwargs: dict[str, Any]) -> int:
     batch_size = store_kwargs.pop("batch_size", 256)
@@ -281,7 +231,7 @@ def _batch_size(store_kwargs: dict[str, Any]) -> int:
 
 def _drafts(batches: Sequence[PendingRecordBatch], rules: Retention) -> list[Draft]:
     drafts = [one for batch in batches for one in drafts_of(batch, rules)]
-    _refuse_repeated_ids(drafts)
+    _refuse_repeated_ids([one for draft in drafts for one in (draft, *draft.images)])
     one_dimension([one.text.vectors for one in drafts if one.text.vectors is not None])
     return drafts
 
@@ -291,7 +241,8 @@ def _refuse_repeated_ids(drafts: Sequence[Draft]) -> None:
     for draft in drafts:
         key = (draft.kind.name, draft.record_id)
         if key in seen:
-            raise InvalidInputError(f"record_ids holds {draft.record_id!r} twice")
+            where = "the image parts hold the id" if draft.kind is IMAGE else "record_ids holds"
+            raise InvalidInputError(f"{where} {draft.record_id!r} twice")
         seen.add(key)
 
 

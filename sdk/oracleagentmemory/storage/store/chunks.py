@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice, repeat
 from typing import Any
 
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from oracleagentmemory.apis.embedders.scoped import ScopedQueryEmbedder
 from oracleagentmemory.storage.engine import WriteTransaction
+from oracleagentmemory.storage.kinds import PROFILE, Kind
 from oracleagentmemory.storage.store.base import StoreParts
 from oracleagentmemory.storage.store.drafts import Draft
 from oracleagentmemory.storage.store.retrieval_text import RetrievalText, unit_length
@@ -96,6 +97,25 @@ class Chunking(StoreParts):
             )
         ]
         self._insert_texts(transaction, texts)
+
+    def _rewrite_chunks(
+        self,
+        transaction: WriteTransaction,
+        kind: Kind,
+        row: Any,
+        status: str,
+        chunks: ChunkRows | None,
+    ) -> None:
+        self._drop_chunks(transaction, kind, "record", row._mapping[kind.key])
+        if chunks is not None:
+            self._insert_chunk_rows(transaction, [self._placed(chunks, kind, row, status)])
+
+    def _placed(self, chunks: ChunkRows, kind: Kind, row: Any, status: str) -> ChunkRows:
+        """Give prepared rows the scope and status that only the stored record knows."""
+        scope = {name: getattr(row, name, None) for name in ("thread_id", "user_id", "agent_id")}
+        columns = [{**one, **scope, "status": status} for one in chunks.columns]
+        scope_word = chunks.scope if kind is PROFILE else scope_token(row.user_id)
+        return replace(chunks, columns=columns, scope=scope_word)
 
 
 def _to_embed(text: RetrievalText) -> list[str]:

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
 from oracleagentmemory._notset import NOT_SET_MARKER, _NotSetMarker
 from oracleagentmemory.apis.memorystore import PendingRecordBatch
-from oracleagentmemory.apis.message import MessageContent, TextContent, get_or_generate_id
+from oracleagentmemory.apis.message import (
+    ImageContent,
+    MessageContent,
+    TextContent,
+    get_or_generate_id,
+)
 from oracleagentmemory.apis.records import MetadataValue, RecordStatus
 from oracleagentmemory.apis.validation import (
     RESERVED_KEY,
@@ -75,6 +80,7 @@ class Draft:
         columns: Values of all columns but number, creation time and expiry.
         content_text: The text of its content.
         text: What retrieval rows are made from.
+        images: What is attached to a message.
     """
 
     kind: Kind
@@ -86,6 +92,7 @@ class Draft:
     text: RetrievalText
     timestamp: str | None = None
     life: Life = _ENDLESS
+    images: list[Draft] = field(default_factory=list)
 
 
 def drafts_of(batch: PendingRecordBatch, retention: Retention) -> list[Draft]:
@@ -110,33 +117,62 @@ def drafts_of(batch: PendingRecordBatch, retention: Retention) -> list[Draft]:
     drafts = []
     for at in range(count):
         scope = _scope(kind, [column[at] for column in scopes])
-        stored = metadata[at]
-        if kind is IMAGE:
-            columns, text, stored = _image(contents[at], stored, index_texts[at])
-        else:
-            columns, text = _content(kind, record_type, contents[at], stored)
+        columns, text = _columns(kind, record_type, contents[at], metadata[at], index_texts[at])
         columns |= _fixed_columns(kind, record_type, ids[at], scope)
+        columns["status"] = statuses[at].value
         if kind is MEMORY and statuses[at] is RecordStatus.INVALID:
-            stored = marked_by_hand(stored, RecordStatus.INVALID)
-        columns |= {"metadata": stored, "status": statuses[at].value}
+            columns["metadata"] = marked_by_hand(columns["metadata"], RecordStatus.INVALID)
         if kind.expires:
             columns["timestamp"] = times[at]
         if kind is MESSAGE:
             columns["message_role"] = roles[at]
-        drafts.append(
-            Draft(
-                kind=kind,
-                record_type=record_type,
-                record_id=ids[at],
-                user_id=ids[at] if record_type == "user_profile" else scope[1],
-                columns=columns,
-                content_text=text,
-                text=plan_text(kind, text, index_texts[at], explicit_vectors(embeddings[at])),
-                timestamp=times[at],
-                life=lives[at],
-            )
+        draft = Draft(
+            kind=kind,
+            record_type=record_type,
+            record_id=ids[at],
+            user_id=ids[at] if record_type == "user_profile" else scope[1],
+            columns=columns,
+            content_text=text,
+            text=plan_text(kind, text, index_texts[at], explicit_vectors(embeddings[at])),
+            timestamp=times[at],
+            life=lives[at],
         )
+        draft.images = [attached_draft(part, draft) for part in image_parts(kind, contents[at])]
+        drafts.append(draft)
     return drafts
+
+
+def image_parts(kind: Kind, content: Any) -> list[ImageContent]:
+    """Return the image parts of a content that has been checked; only messages have any."""
+    if kind is not MESSAGE or isinstance(content, str | _NotSetMarker | None):
+        return []
+    return [part for part in content if isinstance(part, ImageContent)]
+
+
+def attached_draft(part: ImageContent, message: Draft) -> Draft:
+    """Return the row of an image part: it has the message's scope, status and life."""
+    what = f"image part {part.id!r}"
+    description = part.description or ""
+    scope = {name: message.columns.get(name) for name in _SCOPES}
+    return Draft(
+        kind=IMAGE,
+        record_type="image",
+        record_id=part.id,
+        user_id=message.user_id,
+        columns={
+            **image_columns(part.bytes, part.mime_type, what),
+            **_fixed_columns(IMAGE, "image", part.id, [scope[name] for name in _SCOPES]),
+            "message_id": message.record_id,
+            "description": description,
+            "timestamp": part.timestamp or None,
+            "metadata": None,
+            "status": message.columns["status"],
+        },
+        content_text=description,
+        text=plan_text(IMAGE, description, None, None),
+        timestamp=part.timestamp or None,
+        life=message.life,
+    )
 
 
 def _fixed_columns(
@@ -281,23 +317,19 @@ def _anchors(value: object, count: int) -> list[Any]:
     return spread(value, count, "ttl_anchor")
 
 
-def _content(
-    kind: Kind, record_type: str, content: Any, metadata: Mapping[str, Any] | None
+def _columns(
+    kind: Kind, record_type: str, content: Any, metadata: MetadataValue, index_text: Any
 ) -> tuple[dict[str, Any], str]:
-    """Return the content column of a new row and its searchable text."""
+    """Return the columns of a new row that hold content and metadata, and its searchable text."""
+    if kind is IMAGE:
+        mime_type, rest = split_metadata(metadata)
+        description = check_description(index_text)
+        own = {"description": description, "message_id": None, "metadata": rest}
+        return {**image_columns(content, mime_type), **own}, description
     if content is None and kind is not SUMMARY:
         content = (metadata or {}).get("content", None if kind is PROFILE else "")
-    return content_columns(kind, record_type, content)
-
-
-def _image(
-    content: Any, metadata: MetadataValue, index_text: Any
-) -> tuple[dict[str, Any], str, MetadataValue]:
-    """Return the columns of an image of its own, its description and its metadata."""
-    mime_type, rest = split_metadata(metadata)
-    description = check_description(index_text)
-    columns = image_columns(content, mime_type)
-    return {**columns, "description": description, "message_id": None}, description, rest
+    columns, text = content_columns(kind, record_type, content)
+    return {**columns, "metadata": metadata}, text
 
 
 def content_columns(kind: Kind, record_type: str, content: Any) -> tuple[dict[str, Any], str]:
@@ -332,8 +364,16 @@ def _message_content(content: Any) -> str | list[MessageContent]:
                 f"a content part must be a MessageContent, not {type(part).__name__}"
             )
         check_id(part.id, "the id of a content part")
+        if part.timestamp is not None:
+            check_text(part.timestamp, "a part's timestamp", max_bytes=TIMESTAMP_MAX_BYTES)
         if isinstance(part, TextContent):
             check_text(part.text, "content")
+        elif isinstance(part, ImageContent):
+            check_text(part.description or "", "the description of an image part")
+        else:
+            raise WrongTypeError(
+                f"a content part must be text or an image, not {type(part).__name__}"
+            )
     return list(content)
 
 

@@ -43,7 +43,7 @@ def split_metadata(metadata: Mapping[str, Any] | None) -> tuple[ImageMimeType, M
     Raises:
         InvalidInputError: If it names no format that can be stored.
     """
-    named = (metadata or {}).get(MIME_TYPE_KEY)
+    named: Any = (metadata or {}).get(MIME_TYPE_KEY)
     try:
         mime_type = ImageMimeType(named)
     except ValueError:

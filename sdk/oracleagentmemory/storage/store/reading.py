@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import builtins
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, cast
 
 import sqlalchemy as sa
@@ -15,6 +15,7 @@ from oracleagentmemory.apis.memorystore import MetadataFilter
 from oracleagentmemory.apis.records import MemoryRecord, MessageRecord, Record
 from oracleagentmemory.apis.validation import check_text
 from oracleagentmemory.errors import InvalidInputError
+from oracleagentmemory.storage.attached import WithBytes, with_attached
 from oracleagentmemory.storage.filters import metadata_matches, parse_filter
 from oracleagentmemory.storage.kinds import (
     IMAGE,
@@ -28,7 +29,13 @@ from oracleagentmemory.storage.kinds import (
     kind_of,
 )
 from oracleagentmemory.storage.rows import row_fingerprint, to_record
-from oracleagentmemory.storage.statements import bind, columns_of, not_expired, visible
+from oracleagentmemory.storage.statements import (
+    bind,
+    columns_of,
+    not_expired,
+    padded_lists,
+    visible,
+)
 from oracleagentmemory.storage.store.base import StoreParts
 
 logger = logging.getLogger(__name__)
@@ -50,11 +57,44 @@ class Reading(StoreParts):
         """Return a record, None when there is none of that type and id or it has expired.
 
         Args:
-            include_bytes: Whether an image comes with its bytes.
+            include_bytes: Whether an image, or the images of a message, come with their bytes.
         """
-        kind = kind_of(record_type)
-        row = self._select_row(kind, record_type, record_id, with_bytes=include_bytes is True)
+        kind, with_bytes = kind_of(record_type), include_bytes is True
+        if not can_exist(record_id):
+            return None
+        with self.engine.read() as connection:
+            row = self._select_row(connection, kind, record_type, record_id, with_bytes=with_bytes)
+            if row is not None and kind is MESSAGE:
+                return self._message_records(connection, [row], with_bytes)[0]
         return None if row is None else to_record(kind, row)
+
+    def messages(
+        self,
+        message_ids: Sequence[str],
+        include_image_bytes: bool | Collection[str] = False,
+    ) -> builtins.list[MessageRecord]:
+        """Return messages in the order of their ids, without those that are not there or expired.
+
+        Args:
+            include_image_bytes: Whether their images come with their bytes; or the ids of those
+                images that do.
+        """
+        ids = [one for one in message_ids if can_exist(one)]
+        rows: builtins.list[Any] = []
+        with self.engine.read() as connection:
+            for part in padded_lists(ids):
+                statement = self.statements.select_many(MESSAGE)
+                rows += connection.execute(statement, {"ids": part}).all()
+            records = self._message_records(connection, rows, include_image_bytes)
+        by_id = {record.id: record for record in records}
+        return [by_id[one] for one in ids if one in by_id]
+
+    def _message_records(
+        self, connection: sa.Connection, rows: Sequence[Any], with_bytes: WithBytes = False
+    ) -> builtins.list[MessageRecord]:
+        """Return the messages of rows that hold all columns, with their image parts."""
+        found = [(cast(MessageRecord, to_record(MESSAGE, row)), row.content) for row in rows]
+        return with_attached(connection, self.tables, found, with_bytes)
 
     def get_memory(self, memory_id: str) -> MemoryRecord | None:
         """Return the memory of any of the four types, None when there is none."""
@@ -69,20 +109,26 @@ class Reading(StoreParts):
     def fingerprint(self, record_type: str, record_id: str) -> str | None:
         """Return the fingerprint of a record as `if_fingerprint=` takes it; None without one."""
         kind = kind_of(record_type)
-        row = self._select_row(kind, record_type, record_id)
+        if not can_exist(record_id):
+            return None
+        with self.engine.read() as connection:
+            row = self._select_row(connection, kind, record_type, record_id, with_bytes=True)
         return None if row is None else row_fingerprint(kind, row)
 
     def _select_row(
-        self, kind: Kind, record_type: str, record_id: str, *, with_bytes: bool = True
+        self,
+        connection: sa.Connection,
+        kind: Kind,
+        record_type: str,
+        record_id: str,
+        *,
+        with_bytes: bool,
     ) -> Any:
-        if not can_exist(record_id):
-            return None
         parameters: dict[str, Any] = {"id": record_id}
         if kind.type_column is not None:
             parameters["type"] = kind.stored_type(record_type)
-        with self.engine.read() as connection:
-            statement = self.statements.select_one(kind, with_bytes=with_bytes)
-            return connection.execute(statement, parameters).first()
+        statement = self.statements.select_one(kind, with_bytes=with_bytes)
+        return connection.execute(statement, parameters).first()
 
     def list(
         self,
@@ -104,8 +150,8 @@ class Reading(StoreParts):
             user_id: Likewise; profiles ignore the three.
             agent_id: Likewise.
             metadata_filter: Only records that fulfil it; None: only those without metadata.
-            include_bytes: Whether images come with their bytes; needs `record_id` and a user,
-                agent or thread.
+            include_bytes: Whether images come with their bytes, also those of messages; for images
+                themselves it needs `record_id` and a user, agent or thread.
             record_id: Only this record; applied before `limit`.
 
         Raises:
@@ -176,6 +222,9 @@ class Reading(StoreParts):
         parameters |= {} if all_types else {"type": kind.stored_type(record_types[0])}
         with self.engine.read() as connection:
             rows = connection.execute(statement, parameters).all()
+            if kind is MESSAGE:
+                messages = self._message_records(connection, rows[::-1], with_bytes)
+                return cast("builtins.list[Record]", messages)
         return [to_record(kind, row) for row in reversed(rows)]
 
     def _limit(self, limit: Any) -> int | None:
@@ -221,6 +270,7 @@ class Reading(StoreParts):
             last_n: Only the newest so many of the range.
             range_start_seq_no: Only messages whose `seq_no` is at least this.
             range_end_seq_no: Only messages whose `seq_no` is less than this.
+            include_bytes: Whether their images come with their bytes.
         """
         if last_n is not None and _row_number(last_n, "last_n") <= 0:
             return []
@@ -236,8 +286,8 @@ class Reading(StoreParts):
         }
         names = frozenset(parameters)
         statement = self._built(("messages", names), lambda: self._build_messages(names))
-        rows = self._message_rows(statement, thread_id, parameters)
-        return [_message(row) for row in reversed(rows)]
+        with_bytes = include_bytes is True
+        return self._read_messages(statement, thread_id, parameters, with_bytes)[::-1]
 
     def _build_messages(self, names: frozenset[str]) -> sa.Select[Any]:
         """Select the messages of a thread, newest first."""
@@ -252,7 +302,7 @@ class Reading(StoreParts):
         return statement
 
     def thread_window(
-        self, thread_id: str, start: int, end: int | None
+        self, thread_id: str, start: int, end: int | None, *, include_bytes: bool = False
     ) -> builtins.list[MessageRecord]:
         """Return the visible messages of a thread from position `start` to before `end`.
 
@@ -260,6 +310,7 @@ class Reading(StoreParts):
             thread_id: The thread; an unknown one has no messages.
             start: First position, counted from 0.
             end: Position after the last, None for all.
+            include_bytes: Whether their images come with their bytes.
         """
         if end is not None and end <= start:
             return []
@@ -267,8 +318,8 @@ class Reading(StoreParts):
         most = LARGEST_LIMIT if end is None else min(end - start, LARGEST_LIMIT)
         start = max(0, min(start, LARGEST_LIMIT))
         statement = self._built("thread_window", self._build_window)
-        rows = self._message_rows(statement, thread_id, {"skip": start, "most": most})
-        return [_message(row) for row in rows]
+        limits = {"skip": start, "most": most}
+        return self._read_messages(statement, thread_id, limits, include_bytes)
 
     def _build_window(self) -> sa.Select[Any]:
         statement = self._of_thread(sa.select(self.tables.message))
@@ -292,17 +343,18 @@ class Reading(StoreParts):
         same = table.c.thread_id == bind("thread_id", table.c.thread_id)
         return statement.where(same, not_expired(table))
 
-    def _message_rows(
-        self, statement: sa.Select[Any], thread_id: str, parameters: dict[str, Any]
-    ) -> Sequence[Any]:
+    def _read_messages(
+        self,
+        statement: sa.Select[Any],
+        thread_id: str,
+        parameters: dict[str, Any],
+        with_bytes: bool,
+    ) -> builtins.list[MessageRecord]:
         if not can_exist(thread_id):
             return []
         with self.engine.read() as connection:
-            return connection.execute(statement, {**parameters, "thread_id": thread_id}).all()
-
-
-def _message(row: Any) -> MessageRecord:
-    return cast(MessageRecord, to_record(MESSAGE, row))
+            rows = connection.execute(statement, {**parameters, "thread_id": thread_id}).all()
+            return self._message_records(connection, rows, with_bytes)
 
 
 def _check_bytes_asked(record_id: Any, scope: Sequence[Any]) -> None:

@@ -5,16 +5,17 @@ from __future__ import annotations
 import builtins
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import sqlalchemy as sa
 
 from oracleagentmemory._notset import NOT_SET_MARKER, Maybe
 from oracleagentmemory.apis.embedders.scoped import weighs_queries
 from oracleagentmemory.apis.memorystore import MetadataFilter
-from oracleagentmemory.apis.records import Record, RecordStatus
+from oracleagentmemory.apis.records import MessageRecord, Record, RecordStatus
 from oracleagentmemory.apis.validation import check_id, check_text
 from oracleagentmemory.errors import InvalidInputError
+from oracleagentmemory.storage.attached import with_attached
 from oracleagentmemory.storage.chunking import split_text
 from oracleagentmemory.storage.filters import parse_filter
 from oracleagentmemory.storage.fusion import (
@@ -25,9 +26,9 @@ from oracleagentmemory.storage.fusion import (
 )
 from oracleagentmemory.storage.hops import Hops
 from oracleagentmemory.storage.keyword_sql import Match
-from oracleagentmemory.storage.kinds import MEMORY, SEARCHED_TYPES, kind_of
+from oracleagentmemory.storage.kinds import MEMORY, MESSAGE, SEARCHED_TYPES, Kind, kind_of
 from oracleagentmemory.storage.retrieval import Hit, SearchRequest
-from oracleagentmemory.storage.rows import selected_record
+from oracleagentmemory.storage.rows import RECORD_COLUMNS, selected_record
 from oracleagentmemory.storage.statements import padded_lists
 from oracleagentmemory.storage.store.base import StoreParts
 from oracleagentmemory.storage.store.retrieval_text import explicit_vectors
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from oracleagentmemory.core.dbsearch import SearchStrategy
 
 MAX_HOPS = 5
+_MESSAGE_CONTENT = RECORD_COLUMNS[MESSAGE.name].index("content")
 
 
 @dataclass(frozen=True, slots=True)
@@ -298,8 +300,8 @@ class Searching(StoreParts):
             for part in padded_lists(wanted):
                 statement = self.statements.select_found(kind, len(part))
                 bound = {f"id_{number}": record_id for number, record_id in enumerate(part)}
-                for row in statement.rows(connection, bound):
-                    record = selected_record(kind, row)
+                rows = statement.rows(connection, bound)
+                for record in self._selected(connection, kind, rows):
                     records[record.record_type, record.id] = record
         found = [(records.get((hit.record_type, hit.record_id)), hit.distance) for hit in hits]
         return [
@@ -307,6 +309,16 @@ class Searching(StoreParts):
             for record, distance in found
             if record is not None and (include_invalid or record.status is RecordStatus.VALID)
         ]
+
+    def _selected(
+        self, connection: sa.Connection, kind: Kind, rows: Sequence[Any]
+    ) -> builtins.list[Record]:
+        found = [selected_record(kind, row) for row in rows]
+        if kind is not MESSAGE:
+            return found
+        contents = [row[_MESSAGE_CONTENT] for row in rows]
+        messages = zip(cast("builtins.list[MessageRecord]", found), contents, strict=True)
+        return builtins.list(with_attached(connection, self.tables, builtins.list(messages)))
 
 
 def _with_linked(

@@ -5,12 +5,13 @@ from __future__ import annotations
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import sqlalchemy as sa
 
 from oracleagentmemory.apis.records import MessageRecord, RecordStatus, ThreadSummaryRecord
 from oracleagentmemory.apis.validation import RESERVED_KEY, check_json
+from oracleagentmemory.storage.attached import with_attached
 from oracleagentmemory.storage.constructs import utc_now
 from oracleagentmemory.storage.engine import WriteTransaction
 from oracleagentmemory.storage.kinds import MESSAGE, SUMMARY, THREAD, can_exist
@@ -178,7 +179,8 @@ class Summarising(Adding, SummaryUpkeep):
             "most": messages[-1].seq_no,
         }
         rows = transaction.execute(statement, stretch).all()
-        records = [to_record(MESSAGE, row) for row in rows]
+        found = [(cast(MessageRecord, to_record(MESSAGE, row)), row.content) for row in rows]
+        records = with_attached(transaction.connection, self.tables, found)
         return [(one.id, one.content) for one in records] == [
             (one.id, one.content) for one in messages
         ]

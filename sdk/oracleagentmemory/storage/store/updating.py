@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -40,12 +40,14 @@ from oracleagentmemory.storage.rows import (
     row_fingerprint,
 )
 from oracleagentmemory.storage.statements import CHANGEABLE
-from oracleagentmemory.storage.store.chunks import Chunking, ChunkRows
+from oracleagentmemory.storage.store.attaching import Attaching, WantedImage
+from oracleagentmemory.storage.store.chunks import ChunkRows
 from oracleagentmemory.storage.store.drafts import (
     Draft,
     check_status,
     check_timestamp,
     content_columns,
+    image_parts,
     keep_reserved,
 )
 from oracleagentmemory.storage.store.images import image_changes
@@ -56,7 +58,6 @@ from oracleagentmemory.storage.store.retrieval_text import (
     plan_text,
 )
 from oracleagentmemory.storage.store.summaries import SummaryUpkeep
-from oracleagentmemory.storage.textsearch import scope_token
 from oracleagentmemory.storage.writes import Prepared, prepared_value
 
 
@@ -68,6 +69,7 @@ class Changes:
         columns: New content columns.
         rewrite: New retrieval rows; None leaves or only re-vectors them.
         vectors: Vectors for the existing rows; None clears them.
+        images: The image parts of a message's new content; None keeps those that it has.
     """
 
     columns: dict[str, Any]
@@ -80,9 +82,10 @@ class Changes:
     rewrite: RetrievalText | None
     vectors: Any
     chunks: ChunkRows | None = None
+    images: list[WantedImage] | None = None
 
 
-class Updating(Chunking, Lifecycle, SummaryUpkeep):
+class Updating(Attaching, Lifecycle, SummaryUpkeep):
     """`update` and the changes of threads."""
 
     def update(
@@ -104,8 +107,10 @@ class Updating(Chunking, Lifecycle, SummaryUpkeep):
         """Change a record; omitted arguments leave what they name as it is.
 
         Args:
-            content: The new content; None clears a memory's text and what is searched for it.
-                That of an image are bytes, with their format as `image_mime_type` in `metadata`.
+            content: The new content; None clears a memory's text and what is searched for it. Of a
+                message, images that are no longer part of it are deleted, and one that comes
+                without bytes keeps them, and without description its description. That of an
+                image are bytes, with their format as `image_mime_type` in `metadata`.
             index_text: What is searched instead of the content, a list being the chunks. None
                 clears it, or, together with a content, searches that content. Of an image it is
                 the description.
@@ -191,6 +196,30 @@ class Updating(Chunking, Lifecycle, SummaryUpkeep):
         self._plan_retrieval(kind, changes, content, index_text, embedding)
         if changes.rewrite is not None:
             changes.chunks = self._chunks_for(kind, record_type, record_id, changes.rewrite)
+        if kind is MESSAGE and content is not NOT_SET_MARKER:
+            changes.images = self._wanted_images(image_parts(kind, content))
+        return self._prepared_changes(
+            kind,
+            record_type,
+            record_id,
+            changes,
+            if_fingerprint=if_fingerprint,
+            thread_id=thread_id,
+            visible_only=visible_only,
+        )
+
+    def _prepared_changes(
+        self,
+        kind: Kind,
+        record_type: str,
+        record_id: str,
+        changes: Changes,
+        *,
+        if_fingerprint: str | None,
+        thread_id: str | _NotSetMarker | None,
+        visible_only: bool,
+    ) -> Prepared[int]:
+        """Return the change of a record that may be absent, or another than the caller read."""
         if not can_exist(record_id):
             return prepared_value(0)
         # A row is looked for under the type asked for, and absent when it has another.
@@ -271,6 +300,8 @@ class Updating(Chunking, Lifecycle, SummaryUpkeep):
         if changes.rewrite is None and changed_status and kind.text is not None:
             new_status = {"new_status": values["status"], **source}
             transaction.execute(self.statements.set_chunk_status, new_status)
+        if kind is MESSAGE and (changes.images is not None or _shared_differs(row, values)):
+            self._settle_images(transaction, row, values, changes.images)
         if kind is MESSAGE and changes.columns:
             self._forget_in_summaries(transaction, [row.thread_id], row.order_seq)
 
@@ -302,18 +333,6 @@ class Updating(Chunking, Lifecycle, SummaryUpkeep):
                 values["metadata"] = marked_by_hand(values["metadata"], changes.status)
         return values
 
-    def _rewrite_chunks(
-        self,
-        transaction: WriteTransaction,
-        kind: Kind,
-        row: Any,
-        status: str,
-        chunks: ChunkRows | None,
-    ) -> None:
-        self._drop_chunks(transaction, kind, "record", row._mapping[kind.key])
-        if chunks is not None:
-            self._insert_chunk_rows(transaction, [self._placed(chunks, kind, row, status)])
-
     def _chunks_for(
         self, kind: Kind, record_type: str, record_id: str, text: RetrievalText
     ) -> ChunkRows | None:
@@ -321,13 +340,6 @@ class Updating(Chunking, Lifecycle, SummaryUpkeep):
         user_id = record_id if record_type == "user_profile" else None
         draft = Draft(kind, record_type, record_id, user_id, {"status": None}, "", text)
         return self._prepare_chunks([draft])[0]
-
-    def _placed(self, chunks: ChunkRows, kind: Kind, row: Any, status: str) -> ChunkRows:
-        """Give prepared rows the scope and status that only the stored record knows."""
-        scope = {name: getattr(row, name, None) for name in ("thread_id", "user_id", "agent_id")}
-        columns = [{**one, **scope, "status": status} for one in chunks.columns]
-        scope_word = chunks.scope if kind is PROFILE else scope_token(row.user_id)
-        return replace(chunks, columns=columns, scope=scope_word)
 
     def _replace_vectors(
         self,
@@ -400,6 +412,11 @@ def _content_change(
         named = f"an {kind.name}" if kind is IMAGE else f"a {kind.name}"
         raise InvalidInputError(f"the content of {named} cannot be None; delete the record")
     return content_columns(kind, record_type, content)
+
+
+def _shared_differs(message: Any, values: Mapping[str, Any]) -> bool:
+    """Tell whether a change is one that the images of a message share."""
+    return (message.expires_at, message.status) != (values["expires_at"], values["status"])
 
 
 def _refuse_own_life(image: Any, changes: Changes) -> None:
