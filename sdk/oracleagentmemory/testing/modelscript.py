@@ -9,7 +9,7 @@ import json
 import math
 import re
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,6 +30,8 @@ class ScriptedAnswer:
         repeat: Serves any number of requests instead of one.
         text: What the model says.
         json: What the model says, as JSON; instead of ``text``.
+        reply: Makes what the model says, a text or a JSON value, from the texts of the request,
+            joined by line breaks; instead of ``text``. It may run on several threads at once.
         finish_reason: ``length`` for an answer that was cut by ``max_tokens``.
         vectors: Embeddings, one a text; omitted, they are made from the texts' words.
         usage: Tokens of the question and of the answer.
@@ -46,6 +48,7 @@ class ScriptedAnswer:
     repeat: bool = False
     text: str = ""
     json: Any = None
+    reply: Callable[[str], Any] | None = None
     finish_reason: str = "stop"
     vectors: Sequence[Sequence[float]] | None = None
     usage: tuple[int, int] | None = None
@@ -91,7 +94,7 @@ def parse_script(source: str) -> list[ScriptedAnswer]:
 def _parse_answer(fields: object) -> ScriptedAnswer:
     if not isinstance(fields, dict):
         raise InvalidInputError("an answer is a JSON object")
-    known = {field.name for field in dataclasses.fields(ScriptedAnswer)} - {"until"}
+    known = {field.name for field in dataclasses.fields(ScriptedAnswer)} - {"until", "reply"}
     if unknown := sorted(fields.keys() - known):
         names = ", ".join(sorted(known))
         raise InvalidInputError(f"unknown name {unknown[0]!r}; there are {names}")
@@ -164,7 +167,7 @@ def answer_body(
     texts = texts_of(kind, body)
     if kind == "embeddings":
         return _embeddings(answer, texts, body)
-    text = answer.text if answer.json is None else json.dumps(answer.json, ensure_ascii=False)
+    text = _said(answer, texts)
     asked, told = answer.usage or (_tokens(*texts), _tokens(text))
     if path.endswith("/responses"):
         return _response(text, asked, told)
@@ -181,6 +184,15 @@ def answer_body(
             "total_tokens": asked + told,
         },
     }
+
+
+def _said(answer: ScriptedAnswer, texts: Sequence[str]) -> str:
+    value = answer.json
+    if answer.reply is not None:
+        value = answer.reply("\n".join(texts))
+        if isinstance(value, str):
+            return value
+    return answer.text if value is None else json.dumps(value, ensure_ascii=False)
 
 
 def _response(text: str, asked: int, told: int) -> Mapping[str, Any]:

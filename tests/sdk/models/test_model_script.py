@@ -76,6 +76,17 @@ def test_an_answer_without_script_says_so(server: ScriptedModelServer) -> None:
     assert json.loads(answer.text) == {"a": [], "b": "x", "c": None}
 
 
+def test_an_answer_is_made_from_the_texts_of_the_request(server: ScriptedModelServer) -> None:
+    server.add(
+        ScriptedAnswer(when="shout", reply=str.upper),
+        ScriptedAnswer(reply=lambda text: {"letters": len(text)}, repeat=True),
+    )
+    llm = Llm("openai/scripted", api_base=server.api_base, api_key="none")
+    prompt = [{"role": "system", "content": "shout"}, {"role": "user", "content": "it"}]
+    assert llm.generate(prompt).text == "SHOUT\nIT"
+    assert llm.generate(prompt).text == '{"letters": 8}'
+
+
 @pytest.mark.parametrize(
     ("path", "body", "status"),
     [
