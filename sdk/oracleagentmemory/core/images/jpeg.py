@@ -14,7 +14,8 @@ MAX_SCANS = 32
 #: Segments of one file; metadata is cut into some hundred of 64 KiB.
 MAX_SEGMENTS = 4_096
 
-_START, _END, _SCAN, _LONE = 0xD8, 0xD9, 0xDA, 0x01
+_START, _END, _SCAN, _LONE, _EXIF = 0xD8, 0xD9, 0xDA, 0x01, 0xE1
+_ORIENTATION, _SHORT = 0x0112, 3
 _FRAMES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
 # Baseline, extended and progressive with Huffman codes: what browsers and models read.
 _KNOWN_FRAMES = frozenset({0xC0, 0xC1, 0xC2})
@@ -49,6 +50,33 @@ def read_jpeg(data: bytes) -> Still:
         raise damaged()
     pixels.append(bytes([0xFF, _END]))
     return Still(*size, b"".join(pixels))
+
+
+def orientation(data: bytes) -> int:
+    """Return how a camera held its picture: 1 (upright) to 8, as EXIF numbers it."""
+    for code, body, _ in _segments(data):
+        if code == _SCAN:
+            break
+        if code == _EXIF and body.startswith(b"Exif\0\0"):
+            return _orientation(body[6:])
+    return 1
+
+
+def _orientation(exif: bytes) -> int:
+    """Read the one field of the first directory that turns the picture."""
+    order = {b"II*\0": "<", b"MM\0*": ">"}.get(exif[:4])
+    if order is None:
+        return 1
+    try:
+        (place,) = struct.unpack_from(f"{order}I", exif, 4)
+        (count,) = struct.unpack_from(f"{order}H", exif, place)
+        for number in range(count):
+            tag, kind, _, value = struct.unpack_from(f"{order}HHIH", exif, place + 2 + 12 * number)
+            if (tag, kind) == (_ORIENTATION, _SHORT) and 1 <= value <= 8:
+                return int(value)
+    except struct.error:
+        pass
+    return 1
 
 
 def _segments(data: bytes) -> Iterator[tuple[int, bytes, bytes]]:

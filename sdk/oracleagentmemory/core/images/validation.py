@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import io
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from PIL import Image, JpegImagePlugin, PngImagePlugin, WebPImagePlugin
 
@@ -74,7 +75,8 @@ def validate_image(
         if not isinstance(mime_type, ImageMimeType):
             raise InvalidInputError("mime_type must be an ImageMimeType member")
         raise InvalidInputError(f"image is {found.value}, not {mime_type.value}; correct mime_type")
-    _decode(_READERS[found](data), found)
+    with opened(data, found) as image:
+        image.load()
     return found
 
 
@@ -91,16 +93,22 @@ def check_byte_length(data: object, max_bytes: int) -> None:
         )
 
 
-def _decode(still: Still, mime_type: ImageMimeType) -> None:
+@contextmanager
+def opened(data: bytes, mime_type: ImageMimeType) -> Iterator[Image.Image]:
+    """Open an image's pixels, which are decoded inside the block, two images at a time.
+
+    Raises:
+        InvalidInputError: The container cannot be accepted, or decoding its pixels fails.
+    """
+    still = _READERS[mime_type](data)
     # Metadata, which makes Pillow warn, is not in these bytes.
     with _DECODING:
         try:
             with Image.open(io.BytesIO(still.pixels), formats=[_PLUGINS[mime_type]]) as image:
-                image.load()
-                size = image.size
+                if image.size != (still.width, still.height):
+                    raise damaged()
+                yield image
         except MemoryError:
             raise
         except Exception:  # noqa: BLE001 - decoders raise whatever they like for broken input
             raise damaged() from None
-    if size != (still.width, still.height):
-        raise damaged()
