@@ -98,11 +98,17 @@ class BackgroundWork:
             raise
         self._inline_results.append(result)
 
-    def refuse_in_transaction(self, settings: ThreadSettings) -> None:
-        """Raise ``StateError`` where jobs could not start: their messages are not committed yet."""
+    def refuse_in_transaction(
+        self, settings: ThreadSettings, what: str = "extracting memories"
+    ) -> None:
+        """Raise ``StateError`` where jobs could not start: what they need is not committed yet.
+
+        Args:
+            what: What the jobs do.
+        """
         inline = settings.extraction["extraction_mode"] is MemoryExtractionMode.INLINE
         if inline or self._own is not None:
-            self._store.refuse_in_transaction("extracting memories")
+            self._store.refuse_in_transaction(what)
 
     def results(self) -> list[JobResult]:
         """Return what came of the newest jobs that ran in this process, INLINE ones first."""

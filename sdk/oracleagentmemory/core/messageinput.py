@@ -23,10 +23,10 @@ from oracleagentmemory.apis.validation import (
     check_metadata,
     check_text,
 )
+from oracleagentmemory.core.imageinput import check_description, check_image
 from oracleagentmemory.errors import (
     InvalidInputError,
     MissingFieldError,
-    NotYetError,
     WrongTypeError,
 )
 
@@ -49,22 +49,27 @@ class CheckedMessages:
 
 
 def check_messages(
-    messages: object, metadata: Maybe[MetadataValue | list[MetadataValue]]
+    messages: object,
+    metadata: Maybe[MetadataValue | list[MetadataValue]],
+    image_limits: Mapping[str, int],
 ) -> CheckedMessages:
     """Check the messages of one call.
 
     Args:
         metadata: Replaces each message's own when given.
+        image_limits: Resolved limits of the thread.
 
     Raises:
         WrongTypeError, InvalidInputError, MissingFieldError: If a field cannot be stored.
-        NotYetError: If a message has an image part.
     """
     if isinstance(messages, str | bytes | Mapping):
         raise InvalidInputError("messages must be a list of messages; wrap the one you have in []")
     if not isinstance(messages, Sequence):
         raise WrongTypeError(f"messages must be a list of messages, not {type(messages).__name__}")
-    rows = [_check_message(item, f"messages[{index}]") for index, item in enumerate(messages)]
+    rows = [
+        _check_message(item, f"messages[{index}]", image_limits)
+        for index, item in enumerate(messages)
+    ]
     checked = [row.metadata for row in rows]
     if not isinstance(metadata, _NotSetMarker):
         checked = _spread_metadata(metadata, len(rows))
@@ -79,12 +84,16 @@ def check_messages(
     )
 
 
-def check_content(content: object, what: str = "content") -> Content:
+def check_content(
+    content: object, image_limits: Mapping[str, int], what: str = "content"
+) -> Content:
     """Check a message's content: a text, or text and image parts as objects or mappings.
+
+    Args:
+        image_limits: Resolved limits of the thread.
 
     Raises:
         WrongTypeError, InvalidInputError: If it cannot be stored.
-        NotYetError: If it has an image part.
     """
     if content is None:
         raise InvalidInputError(f"{what} must not be None")
@@ -96,13 +105,12 @@ def check_content(content: object, what: str = "content") -> Content:
         )
     if not content:
         raise InvalidInputError(f"{what} must have at least one part")
-    parts = tuple(_check_part(part, f"{what}[{index}]") for index, part in enumerate(content))
-    if any(isinstance(part, ImageContent) for part in parts):
-        raise NotYetError("messages with image parts are not stored by this version")
-    return parts
+    return tuple(
+        _check_part(part, f"{what}[{index}]", image_limits) for index, part in enumerate(content)
+    )
 
 
-def _check_message(item: object, what: str) -> Message:
+def _check_message(item: object, what: str, image_limits: Mapping[str, int]) -> Message:
     if isinstance(item, Message):
         fields: Mapping[str, Any] = {
             name: getattr(item, name) for name in ("role", "content", "timestamp", "metadata", "id")
@@ -119,40 +127,57 @@ def _check_message(item: object, what: str) -> Message:
         check_text(timestamp, f"{what} timestamp", max_bytes=TIMESTAMP_MAX_BYTES)
     return Message(
         role=check_text(fields["role"], f"{what} role", max_bytes=ROLE_MAX_BYTES),
-        content=check_content(fields["content"], f"{what} content"),
+        content=check_content(fields["content"], image_limits, f"{what} content"),
         timestamp=timestamp,
         metadata=check_metadata(fields.get("metadata"), f"{what} metadata"),
         id=fields.get("id"),
     )
 
 
-def _stored_content(message: Message) -> Content:
-    content = message.content
-    return content if isinstance(content, str) else tuple(content)
-
-
-def _check_part(part: object, what: str) -> MessageContent:
+def _check_part(part: object, what: str, image_limits: Mapping[str, int]) -> MessageContent:
+    if isinstance(part, Mapping):
+        part = _part_of(part, what)
     if isinstance(part, TextContent):
-        check_text(part.text, what)
-        return part
-    if isinstance(part, MessageContent):
-        return part
-    if not isinstance(part, Mapping):
+        check_text(part.text, f"{what} text")
+    elif isinstance(part, ImageContent):
+        _check_image_part(part, what, image_limits)
+    elif not isinstance(part, MessageContent):
         raise WrongTypeError(
             f"{what} must be a content part or a mapping, not {type(part).__name__}"
         )
-    part_id = get_or_generate_id(part.get("id"))
+    return part
+
+
+def _part_of(fields: Mapping[str, Any], what: str) -> MessageContent:
+    part_id = get_or_generate_id(fields.get("id"))
     check_id(part_id, f"{what} id")
-    if part.get("type") == "text":
-        return TextContent(check_text(part.get("text"), f"{what} text"), id=part_id)
+    timestamp = fields.get("timestamp")
+    if timestamp is not None:
+        check_text(timestamp, f"{what} timestamp", max_bytes=TIMESTAMP_MAX_BYTES)
+    if fields.get("type") == "text":
+        text = check_text(fields.get("text"), f"{what} text")
+        return TextContent(text, id=part_id, timestamp=timestamp)
     try:
-        mime_type = ImageMimeType(part.get("mime_type", ""))
+        mime_type = ImageMimeType(fields.get("mime_type", ""))
     except ValueError:
         known = ", ".join(kind.value for kind in ImageMimeType)
         raise InvalidInputError(
             f"{what} is no text part, and an image part needs a mime_type of {known}"
         ) from None
-    return ImageContent(part.get("bytes"), mime_type, part.get("description"), id=part_id)
+    return ImageContent(
+        fields.get("bytes"), mime_type, fields.get("description"), id=part_id, timestamp=timestamp
+    )
+
+
+def _check_image_part(part: ImageContent, what: str, image_limits: Mapping[str, int]) -> None:
+    check_description(part.description)
+    # Without bytes it names an image that the message has already.
+    if part.bytes is None:
+        return
+    try:
+        check_image(part.bytes, part.mime_type, image_limits)
+    except InvalidInputError as refused:
+        raise InvalidInputError(f"{what}: {refused}") from None
 
 
 def _spread_metadata(metadata: object, count: int) -> list[MetadataValue]:

@@ -19,8 +19,6 @@ from oracleagentmemory.core import (
     SQLiteMemoryStore,
     TopKMemorySearchConfig,
 )
-from oracleagentmemory.core.client.images import ClientImages
-from oracleagentmemory.core.threadparts.images import ThreadImages
 from oracleagentmemory.errors import StateError
 from tests.sdk.client.conftest import EXTRACTION_OFF, SilentLlm, WordEmbedder
 
@@ -263,32 +261,6 @@ def test_a_model_call_inside_an_open_write_transaction_is_refused(
 ) -> None:
     with store.engine.write(), pytest.raises(StateError, match="embedding"):
         client.add_memory("pizza")
-
-
-def calls_of(kind: type) -> list[str]:
-    """Public methods that a class itself defines."""
-    return [name for name, method in vars(kind).items() if callable(method) and name[0] != "_"]
-
-
-ARGUMENTS: dict[str, tuple[Any, ...]] = {
-    "add_image": (b"x",),
-    "update_image": ("i",),
-    "delete_image": ("i",),
-}
-
-
-@pytest.mark.parametrize("through", ["client", "thread"])
-def test_images_say_that_they_are_not_there_yet(
-    client: OracleAgentMemory, thread: OracleThread, rows: Callable[[], list[str]], through: str
-) -> None:
-    owner: Any = client if through == "client" else thread
-    before = rows()
-    names = calls_of(ClientImages if owner is client else ThreadImages)
-    assert len(names) == 4
-    for name in names:
-        with pytest.raises(NotImplementedError, match="not supported by this version"):
-            getattr(owner, name)(*ARGUMENTS.get(name, ()))
-    assert rows() == before
 
 
 def test_r155_a_client_that_may_not_create_a_store_creates_none(

@@ -11,7 +11,6 @@ import pytest
 from oracleagentmemory.apis import Message, TextContent, TimeToLiveAnchor
 from oracleagentmemory.core import MemoryExtractionConfig, OracleAgentMemory, SQLiteMemoryStore
 from oracleagentmemory.core.thread import OracleThread
-from oracleagentmemory.errors import NotYetError
 from tests.sdk.client.conftest import SilentLlm
 
 MORNING = "2024-05-01T10:00:00+00:00"
@@ -187,13 +186,6 @@ def test_a_bad_time_to_live_stores_nothing(thread: OracleThread, options: Any) -
 
 def test_no_messages_add_nothing(thread: OracleThread) -> None:
     assert thread.add_messages([]) == []
-
-
-def test_image_parts_are_refused_until_they_are_supported(thread: OracleThread) -> None:
-    part = {"type": "image", "mime_type": "image/png", "bytes": b"\x89PNG", "description": "A tile"}
-    with pytest.raises(NotYetError):
-        thread.add_messages([said([part])])
-    assert thread.get_messages() == []
 
 
 def test_r026_deleting_a_message_keeps_other_records(

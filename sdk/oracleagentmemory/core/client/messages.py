@@ -6,6 +6,7 @@ from typing import cast
 
 from oracleagentmemory._notset import NOT_SET_MARKER, Maybe
 from oracleagentmemory.apis.records import MessageRecord, MetadataValue
+from oracleagentmemory.apis.validation import check_flag
 from oracleagentmemory.core.client.part import ClientPart
 
 
@@ -29,6 +30,7 @@ class ClientMessages(ClientPart):
             limit: A safe maximum when omitted, ``None`` for no limit.
             include_image_bytes: Whether image parts come with their bytes.
         """
+        check_flag(include_image_bytes, "include_image_bytes")
         found = self._store.list(
             "message",
             user_id=user_id,

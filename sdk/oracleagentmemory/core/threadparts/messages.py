@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, cast
 
-from oracleagentmemory._notset import NOT_SET_MARKER, Maybe, _NotSetMarker
+from oracleagentmemory._notset import NOT_SET_MARKER, Maybe, _NotSetMarker, given
 from oracleagentmemory._threaded import threaded
 from oracleagentmemory.apis.message import Message, TextContent
 from oracleagentmemory.apis.records import MessageRecord, MetadataValue
 from oracleagentmemory.apis.thread import MessageInput
 from oracleagentmemory.apis.ttl import TimeToLiveAnchor
-from oracleagentmemory.apis.validation import check_id
+from oracleagentmemory.apis.validation import check_flag, check_id
 from oracleagentmemory.core.background import WorkScope
 from oracleagentmemory.core.backgroundwork import deleted, deleted_async
 from oracleagentmemory.core.extractors.duejobs import NOTHING_TAUGHT, Taught
@@ -46,7 +46,7 @@ class ThreadMessages(ThreadLearning):
         model raises.
         """
         self._work.require_open()
-        checked = check_messages(messages, metadata)
+        checked = check_messages(messages, metadata, self._settings.image_limits)
         if not checked.contents:
             return prepared_value(NOTHING_TAUGHT)
         prepared = self._store.prepare_add(
@@ -92,7 +92,9 @@ class ThreadMessages(ThreadLearning):
         """
         refuse_unexpected("update_message", kwargs)
         changes = only_given(
-            content=content if isinstance(content, _NotSetMarker) else check_content(content),
+            content=content
+            if isinstance(content, _NotSetMarker)
+            else check_content(content, self._settings.image_limits),
             metadata=metadata,
             ttl_days=ttl_days,
             ttl_anchor=ttl_anchor,
@@ -177,10 +179,11 @@ class ThreadMessages(ThreadLearning):
             KeyError: If this thread has no such message, or it has expired.
             ValueError: If ``included_image_ids`` is no list.
         """
-        omitted = included_image_ids is None or isinstance(included_image_ids, _NotSetMarker)
-        if not omitted and not isinstance(included_image_ids, list):
+        if included_image_ids is None or isinstance(included_image_ids, _NotSetMarker):
+            included_image_ids = []
+        elif not isinstance(included_image_ids, list):
             raise InvalidInputError("included_image_ids must be a list of image ids")
-        return to_message(self._message(message_id))
+        return to_message(self._message(message_id, included_image_ids))
 
     def get_messages(
         self,
@@ -200,10 +203,14 @@ class ThreadMessages(ThreadLearning):
         """
         for name, bound in (("start", start), ("end", end)):
             _check_index(bound, name)
+        check_flag(include_image_bytes, "include_image_bytes")
+        with_bytes = given(include_image_bytes, False)
         if isinstance(start, _NotSetMarker) and isinstance(end, _NotSetMarker):
-            records = self._store.list_thread_messages(self._thread_id, last_n=MESSAGE_WINDOW)
+            records = self._store.list_thread_messages(
+                self._thread_id, last_n=MESSAGE_WINDOW, include_bytes=with_bytes
+            )
         else:
-            records = self._window(start, end)
+            records = self._window(start, end, with_bytes)
         return [to_message(record) for record in records]
 
     _awaited_get_messages = threaded(get_messages)
@@ -219,7 +226,9 @@ class ThreadMessages(ThreadLearning):
             start=start, end=end, include_image_bytes=include_image_bytes
         )
 
-    def _window(self, start: Maybe[int | None], end: Maybe[int | None]) -> list[MessageRecord]:
+    def _window(
+        self, start: Maybe[int | None], end: Maybe[int | None], with_bytes: bool
+    ) -> list[MessageRecord]:
         first = 0 if start is None or isinstance(start, _NotSetMarker) else start
         last = None if end == -1 or isinstance(end, _NotSetMarker) else end
         if first < 0 or (last is not None and last < 0):
@@ -228,14 +237,14 @@ class ThreadMessages(ThreadLearning):
             last = max(0, last + size) if last is not None and last < 0 else last
         if isinstance(end, _NotSetMarker):
             last = first + MESSAGE_WINDOW
-        return self._store.thread_window(self._thread_id, first, last)
+        return self._store.thread_window(self._thread_id, first, last, include_bytes=with_bytes)
 
-    def _message(self, message_id: str) -> MessageRecord:
-        record = self._store.get("message", check_id(message_id, "message_id"))
-        message = cast("MessageRecord | None", record)
-        if message is None or message.thread_id != self._thread_id:
+    def _message(self, message_id: str, with_images: Sequence[str] = ()) -> MessageRecord:
+        """Return a message of this thread; the images of some ids come with their bytes."""
+        found = self._store.messages([check_id(message_id, "message_id")], with_images)
+        if not found or found[0].thread_id != self._thread_id:
             raise NotFoundError(f"this thread has no message with the id {message_id!r}")
-        return message
+        return found[0]
 
     def _has_message(self, message_id: str) -> bool:
         message = cast("MessageRecord | None", self._store.get("message", message_id))
