@@ -9,6 +9,8 @@ from typing import Any
 
 from PIL import Image
 
+from oracleagentmemory.apis import ImageMimeType
+
 FORMATS = ("PNG", "JPEG", "WEBP")
 
 
@@ -22,6 +24,15 @@ def picture(
         image.putalpha(noise)
     file = io.BytesIO()
     image.save(file, kind, **options)
+    return file.getvalue()
+
+
+def plain(mime_type: ImageMimeType = ImageMimeType.PNG, shade: int = 0) -> bytes:
+    """Return a grey picture of one pixel; PNG files of two shades have the same length."""
+    if mime_type is ImageMimeType.PNG:
+        return png(rows=bytes([0, shade]))
+    file = io.BytesIO()
+    Image.new("L", (1, 1), shade).save(file, mime_type.value.removeprefix("image/"))
     return file.getvalue()
 
 
