@@ -89,6 +89,7 @@ RIGHT = [
         """memory.metadata, REMOVE '$."$agent_memory"' IGNORE ON MISSING), JSON('{}')))""",
         "",
     ),
+    ("SELECT DBMS_LOB.GETLENGTH(document.blob) AS byte_count FROM document", ""),
     ("SELECT ':not_a_bind', 'LIMIT 5' FROM dual", ""),
 ]
 
@@ -107,6 +108,8 @@ WRONG = [
     ("SELECT record_id user_id agent_id FROM memory", ""),
     ("SELECT oam_match(metadata, 'x') FROM memory", "OAM_MATCH"),
     ("SELECT strftime('%s') FROM memory", "STRFTIME"),
+    ("SELECT GETLENGTH(blob) FROM document", "GETLENGTH"),
+    ("SELECT DBMS_LOB.GETSIZE(blob) FROM document", "GETSIZE"),
     ("UPDATE memory SET contents='x' WHERE record_id = '1'", "CONTENTS"),
     ("UPDATE memory SET content='x' WHERE message.record_id = '1'", "message"),
     ("DELETE FROM memory WHERE recordid = '1'", "RECORDID"),

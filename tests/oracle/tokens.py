@@ -40,6 +40,8 @@ _FUNCTIONS = _words(
     " JSON JSON_EQUAL JSON_EXISTS JSON_QUERY JSON_SERIALIZE JSON_VALUE JSON_TRANSFORM"
     " VECTOR_DISTANCE CONTAINS SCORE ROWIDTOCHAR GREATEST LEAST FLOOR"
 )
+# Functions of packages that everybody may run, by package.
+_PACKAGED = {("DBMS_LOB", "GETLENGTH")}
 _TYPES = _words("VARCHAR2 NUMBER CHAR RAW VECTOR TIMESTAMP")
 _CLAUSES = _words("SELECT WHERE GROUP ORDER HAVING ON SET FETCH FOR VALUES RETURNING")
 
@@ -102,9 +104,15 @@ def _unknown_functions(tokens: Sequence[Token]) -> Iterator[str]:
     for position, (token, after) in enumerate(pairwise(tokens)):
         if token.kind != "name" or after.text != "(" or token.text in known:
             continue
-        if _names_a_table(tokens, position):
+        if _names_a_table(tokens, position) or _is_packaged(tokens, position):
             continue
         yield f"{token.text} is no function that Oracle is known to have"
+
+
+def _is_packaged(tokens: Sequence[Token], position: int) -> bool:
+    if position < 2 or tokens[position - 1].text != ".":
+        return False
+    return (tokens[position - 2].text, tokens[position].text) in _PACKAGED
 
 
 def _names_a_table(tokens: Sequence[Token], position: int) -> bool:

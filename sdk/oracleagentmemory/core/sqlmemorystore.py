@@ -9,14 +9,17 @@ from oracleagentmemory._notset import _NotSetMarker
 from oracleagentmemory._observed import observed
 from oracleagentmemory.apis.embedders.embedder import IEmbedder
 from oracleagentmemory.apis.memorystore import IMemoryStore
+from oracleagentmemory.apis.message import ImageMimeType
 from oracleagentmemory.core.dbschemapolicy import SchemaPolicy
 from oracleagentmemory.core.dbsearch import SearchIndexSyncMode, SearchStrategy
+from oracleagentmemory.core.images.validation import validate_image
 from oracleagentmemory.core.oraclememorystore import OracleMemoryStore
 from oracleagentmemory.core.retention import MemoryRetentionConfig
 from oracleagentmemory.errors import InvalidInputError, WrongTypeError
 from oracleagentmemory.storage.registry import StoreConfig
 from oracleagentmemory.storage.retention import Retention
 from oracleagentmemory.storage.store import SQLStoreMethods
+from oracleagentmemory.storage.store.images import MOST_IMAGE_BYTES
 
 
 @observed("memory_store", IMemoryStore)
@@ -24,6 +27,9 @@ class SQLMemoryStore(SQLStoreMethods, OracleMemoryStore):
     """All methods of a store; subclasses open it and add what their database does its own way."""
 
     search_strategy: SearchStrategy
+
+    def _check_image(self, data: bytes, mime_type: ImageMimeType) -> None:
+        validate_image(data, mime_type, max_bytes=MOST_IMAGE_BYTES)
 
     def _open_retention(self, config: StoreConfig, asked: Any, policy: SchemaPolicy) -> StoreConfig:
         """Return the row with the retention rules asked for, saved when that is allowed."""

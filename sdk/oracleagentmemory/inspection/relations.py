@@ -18,9 +18,9 @@ from oracleagentmemory.inspection.cursors import cursor_text, parse_cursor
 from oracleagentmemory.inspection.page_statements import Direction, beyond, ordered
 from oracleagentmemory.inspection.results import COUNT_LIMIT, Count, Row
 from oracleagentmemory.inspection.selection import criteria_of, id_set
+from oracleagentmemory.storage.fingerprints import fingerprint
 from oracleagentmemory.storage.kinds import RELATION
 from oracleagentmemory.storage.relations import to_relation
-from oracleagentmemory.storage.rows import fingerprint
 from oracleagentmemory.storage.statements import bind, not_expired
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from oracleagentmemory.apis.records import (
     ThreadRecord,
     UserProfileRecord,
 )
-from oracleagentmemory.storage.rows import fingerprint
+from oracleagentmemory.storage.fingerprints import fingerprint
 
 #: The kinds of record that have pages, counts and day series.
 RowKind: TypeAlias = Literal["memory", "message", "thread"]

@@ -17,10 +17,16 @@ from sqlalchemy.sql.elements import ColumnElement
 
 from oracleagentmemory.apis.upkeep import Finding
 from oracleagentmemory.storage.extras import ExtraTables
-from oracleagentmemory.storage.kinds import KINDS, PROFILE, Kind
+from oracleagentmemory.storage.fingerprints import (
+    UNKNOWN_BYTES,
+    ImageMark,
+    fingerprint,
+    marked_image,
+)
+from oracleagentmemory.storage.kinds import IMAGE, KINDS, PROFILE, Kind
 from oracleagentmemory.storage.layout import ManagedTables
 from oracleagentmemory.storage.registry import Registry
-from oracleagentmemory.storage.rows import fingerprint
+from oracleagentmemory.storage.statements import bind, columns_of
 
 #: Faults of one sort that a report names; it counts all.
 EXAMPLES = 5
@@ -203,13 +209,30 @@ class ChangedOutside(Check):
         for kind in KINDS:
             table = kind.table(self.tables)
             mine = (state.record_kind == kind.name, state.record_id == table.c[kind.key])
-            both = sa.select(table, state.fingerprint.label("noted_fingerprint")).where(*mine)
-            for row in connection.execute(both):
-                columns = dict(row._mapping)
-                noted = columns.pop("noted_fingerprint")
-                if noted != fingerprint(kind.name, columns):
-                    record_id = columns[kind.key]
+            own = columns_of(kind, table, with_bytes=False)
+            notes = (
+                state.fingerprint.label("noted_fingerprint"),
+                state.content_hash.label("noted_content"),
+            )
+            for row in connection.execute(sa.select(*own, *notes).where(*mine)):
+                if self._differs(connection, kind, row):
+                    record_id = row._mapping[kind.key]
                     yield Fault(f"{kind.name} {record_id}", (kind, record_id))
+
+    def _differs(self, connection: sa.Connection, kind: Kind, row: Any) -> bool:
+        columns = dict(row._mapping)
+        noted, content = columns.pop("noted_fingerprint"), columns.pop("noted_content")
+        if kind is IMAGE:
+            columns = marked_image(columns, content)
+        if noted != fingerprint(kind.name, columns):
+            return True
+        if kind is not IMAGE or content == UNKNOWN_BYTES:
+            return False
+        # One after the other: all images of a store may be more than the memory holds.
+        image = self.tables.document.c
+        own = sa.select(image.blob).where(image.record_id == bind("id", image.record_id))
+        data = connection.execute(own, {"id": row.record_id}).scalar_one()
+        return ImageMark.of(bytes(data)).digest != str(content)
 
 
 class OrphanSources(Check):

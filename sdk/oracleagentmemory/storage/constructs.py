@@ -178,6 +178,24 @@ def _unindexed_oracle(element: unindexed, compiler: SQLCompiler, **kw: Any) -> s
     return compiler.process(element.clauses.clauses[0], **kw)
 
 
+class byte_length(FunctionElement[int]):
+    """How many bytes a stored image has; none of them is read for it."""
+
+    inherit_cache = True
+    type = sa.Integer()
+    name = "byte_length"
+
+
+@compiles(byte_length)
+def _byte_length(element: byte_length, compiler: SQLCompiler, **kw: Any) -> str:
+    return f"LENGTH({compiler.process(element.clauses, **kw)})"
+
+
+@compiles(byte_length, "oracle")
+def _byte_length_oracle(element: byte_length, compiler: SQLCompiler, **kw: Any) -> str:
+    return f"DBMS_LOB.GETLENGTH({compiler.process(element.clauses, **kw)})"
+
+
 class text_matches(FunctionElement[float]):
     """Whether the text index finds a query in a column: more than 0."""
 

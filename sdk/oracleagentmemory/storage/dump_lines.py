@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import tempfile
 import weakref
-from collections.abc import Iterable, Iterator, Mapping
-from itertools import groupby, islice
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import groupby
 from typing import IO, Any
 
+from oracleagentmemory.apis.message import ImageMimeType
 from oracleagentmemory.errors import AgentMemoryError, InvalidInputError, WrongTypeError
 from oracleagentmemory.storage.dump import (
     CHANGE,
@@ -21,12 +22,17 @@ from oracleagentmemory.storage.dump import (
     kind_of_chunk,
     parse_line,
 )
-from oracleagentmemory.storage.kinds import MEMORY, MESSAGE, THREAD, Kind
+from oracleagentmemory.storage.fingerprints import UNKNOWN_BYTES, ImageMark
+from oracleagentmemory.storage.kinds import IMAGE, MEMORY, MESSAGE, THREAD, Kind
 
 #: A dump up to this size stays in memory, a larger one goes to a file without a name.
 SPOOL_BYTES = 8 * 2**20
+#: Images are written in parts of so many bytes.
+HELD_BYTES = 16 * 2**20
 
 Rows = list[dict[str, Any]]
+#: Raises InvalidInputError unless the columns of the image with this id hold one.
+CheckImage = Callable[[str, Mapping[str, Any]], None]
 
 
 def spool() -> IO[bytes]:
@@ -48,13 +54,15 @@ class CheckedDump:
     header: DumpHeader
     has_vectors: bool = False
 
-    def __init__(self, stream: Iterable[bytes | str], form: DumpFormat) -> None:
+    def __init__(
+        self, stream: Iterable[bytes | str], form: DumpFormat, check_image: CheckImage
+    ) -> None:
         if isinstance(stream, bytes | str):
             raise WrongTypeError("a dump is restored from an open file or its lines, not from text")
         self._form = form
         self._lines = spool()
         weakref.finalize(self, self._lines.close)
-        check = _Check(form)
+        check = _Check(form, check_image)
         number = 0
         for number, text in enumerate(stream, start=1):
             data = text.encode(errors="surrogatepass") if isinstance(text, str) else text
@@ -75,14 +83,28 @@ class CheckedDump:
         lines = map(parse_line, self._lines)
         rows = (self._form.decode(line) for line in lines if "end" not in line)
         for name, of_table in groupby(rows, key=lambda one: one[0]):
-            while group := [row for _, row in islice(of_table, GROUP)]:
+            for group in _cut(row for _, row in of_table):
                 yield name, group
+
+
+def _cut(rows: Iterable[dict[str, Any]]) -> Iterator[Rows]:
+    """Cut rows into groups of `GROUP`, and those into parts whose images the memory holds."""
+    part: Rows = []
+    held = count = 0
+    for row in rows:
+        part.append(row)
+        held, count = held + len(row.get("blob") or b""), (count + 1) % GROUP
+        if held > HELD_BYTES or not count:
+            yield part
+            part, held = [], 0
+    if part:
+        yield part
 
 
 class _Check:
     """What the lines so far allow the next one to be."""
 
-    def __init__(self, form: DumpFormat) -> None:
+    def __init__(self, form: DumpFormat, check_image: CheckImage) -> None:
         self.form = form
         self.header: DumpHeader | None = None
         self.ended = False
@@ -95,6 +117,8 @@ class _Check:
         # The latest group of records, which the lines after it belong to.
         self._kind: Kind | None = None
         self._owners: set[str] = set()
+        self._check_image = check_image
+        self._digests: dict[str, str] = {}
 
     def line(self, number: int, line: Mapping[str, Any]) -> None:
         if self.ended:
@@ -120,7 +144,7 @@ class _Check:
         if at < self._at:
             raise InvalidInputError(f"{name} must stand before {self._order[self._at]}")
         if self._table != name or len(self._owners) == GROUP:
-            self._owners = set()
+            self._owners, self._digests = set(), {}
         self._at, self._kind = at, self.form.kinds.get(name)
 
     def _check_row(self, name: str, row: Mapping[str, Any]) -> None:
@@ -138,6 +162,18 @@ class _Check:
             raise InvalidInputError("a memory cannot be related to itself")
         if self._kind is MESSAGE:
             _check_parts(row["content"])
+        elif self._kind is IMAGE:
+            self._check_picture(row)
+
+    def _check_picture(self, row: Mapping[str, Any]) -> None:
+        named = row["document_metadata"]
+        known = [one.value for one in ImageMimeType]
+        if not isinstance(named, dict) or named.get("mime_type") not in known:
+            raise InvalidInputError(
+                f"document.document_metadata must name a mime_type of {', '.join(known)}"
+            )
+        self._check_image(row["record_id"], row)
+        self._digests[row["record_id"]] = ImageMark.of(row["blob"]).digest
 
     def _check_part(self, name: str, row: Mapping[str, Any]) -> None:
         """Check a line that belongs to one of the records just before it."""
@@ -151,12 +187,23 @@ class _Check:
             raise InvalidInputError(
                 f"{name} of {row[owner[name]]!r} must follow the record that it belongs to"
             )
+        if name == STATE and kind is IMAGE:
+            self._check_bytes(row)
         vector = row.get("embedding")
         if vector is not None:
             self.has_vectors = True
             dimension = None if self.header is None else self.header.dimension
             if len(vector) != dimension:
                 raise InvalidInputError(f"a vector of {len(vector)} numbers, not {dimension}")
+
+    def _check_bytes(self, state: Mapping[str, Any]) -> None:
+        """Compare what was noted of an image with its bytes.
+
+        They may differ where a fingerprint tells that something else had changed the image.
+        """
+        image_id, noted = state["record_id"], state["content_hash"]
+        if state["fingerprint"] is None and noted not in (UNKNOWN_BYTES, self._digests[image_id]):
+            raise InvalidInputError(f"image {image_id!r} has other bytes than those dumped")
 
 
 def _check_parts(content: Any) -> None:

@@ -24,10 +24,10 @@ from oracleagentmemory.storage.dump import (
     encode_line,
 )
 from oracleagentmemory.storage.extras import ExtraTables
+from oracleagentmemory.storage.fingerprints import fingerprint, marked_image
 from oracleagentmemory.storage.kinds import IMAGE, MEMORY, PROFILE, SUMMARY, THREAD, Kind
 from oracleagentmemory.storage.layout import ManagedTables
-from oracleagentmemory.storage.rows import row_fingerprint
-from oracleagentmemory.storage.statements import bind, in_lists
+from oracleagentmemory.storage.statements import bind, columns_of, in_lists
 
 #: What restores and repairs note as the kind of record changed; such notes are in no dump.
 WHOLE_STORE = "store"
@@ -57,6 +57,9 @@ class DumpReads:
         self.has_extras = has_extras
         self.form = DumpFormat(tables, extras)
         self._chunks = self._select_chunks()
+        image = tables.document.c
+        of_id = image.record_id == bind("id", image.record_id)
+        self._bytes = sa.select(image.blob).where(of_id)
 
     def lines(self, connection: sa.Connection, header: DumpHeader) -> Iterator[bytes]:
         """Yield every line of the dump, as the connection sees the store."""
@@ -94,6 +97,9 @@ class DumpReads:
         """Yield some records, then their states, chunks and sources."""
         for record in records:
             columns = dict(record._mapping)
+            if kind is IMAGE:  # read one by one: a portion of them may be more than memory holds
+                data = connection.execute(self._bytes, {"id": record.record_id}).scalar_one()
+                columns["blob"] = bytes(data)
             if kind is SUMMARY:
                 columns["metadata"] = self._with_position(connection, record)
             yield self.form.encode(kind.table_name, columns)
@@ -123,7 +129,9 @@ class DumpReads:
             columns = dict(states[record_id])
             # Ids and positions may change on the way: only a fingerprint that tells of a change
             # from outside is worth keeping.
-            if columns["fingerprint"] == row_fingerprint(kind, record):
+            row = record._mapping
+            hashed = marked_image(row, columns["content_hash"]) if kind is IMAGE else row
+            if columns["fingerprint"] == fingerprint(kind.name, hashed):
                 columns["fingerprint"] = None
             yield self.form.encode(STATE, columns)
 
@@ -154,7 +162,8 @@ class DumpReads:
         order = [table.c[kind.order]]
         if kind.order != "order_seq":
             order.append(table.c[kind.key])
-        statement = sa.select(table).order_by(*order)
+        columns = columns_of(kind, table, with_bytes=False)
+        statement = sa.select(*columns).order_by(*order)
         if self.scope is None:
             return statement
         chosen = self._chosen(kind)

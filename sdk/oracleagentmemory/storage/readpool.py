@@ -8,8 +8,6 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
 
-from oracleagentmemory.storage.blas import one_blas_thread
-
 T = TypeVar("T")
 
 #: Reads of one store that run at the same time, whoever asks for them.
@@ -42,11 +40,8 @@ class ReadPool:
             finally:
                 after()
 
-        # Held here for all: set and lifted by one thread after the other, the limit makes each
-        # product take a hundred times as long.
-        with one_blas_thread():
-            for one in self._submit(work, min(at_most, len(reads))):
-                one.result()
+        for one in self._submit(work, min(at_most, len(reads))):
+            one.result()
         return [results[number] for number in range(len(reads))]
 
     def _submit(self, work: Callable[[], None], count: int) -> list[Future[None]]:

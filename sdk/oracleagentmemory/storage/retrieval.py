@@ -19,7 +19,6 @@ from oracleagentmemory._notset import NOT_SET_MARKER, Maybe, _NotSetMarker
 from oracleagentmemory.apis.embedders.embedder import IEmbedder
 from oracleagentmemory.apis.embedders.scoped import ScopedQueryEmbedder, weighs_queries
 from oracleagentmemory.errors import InvalidInputError
-from oracleagentmemory.storage.blas import one_blas_thread
 from oracleagentmemory.storage.constructs import read_clock
 from oracleagentmemory.storage.filters import Filter, matches
 from oracleagentmemory.storage.kinds import Kind, kind_of
@@ -258,8 +257,7 @@ def _best_of_block(
     """Return at least the `k` nearest records of a block that pass the filter, with distances."""
     if not block.count:
         return {}
-    with one_blas_thread():
-        scores = block.vectors @ query
+    scores = _similarities(block.vectors, query)
     mask = request.mask(block)
     if mask is not None:
         scores[~mask] = -np.inf
@@ -288,6 +286,20 @@ def _best_of_block(
         if record in kept and distance < best.get(record, np.inf):
             best[record] = distance
     return best
+
+
+def _similarities(
+    vectors: NDArray[np.float32], query: NDArray[np.float32]
+) -> NDArray[np.float32]:
+    """Return the similarity of each row, shape `(N,)`, worked out by the calling thread alone.
+
+    `vectors @ query` would share the work among the threads of BLAS. Those of searches beside
+    each other wait for one another and spin meanwhile: on a busy machine a product then takes
+    hundreds of times as long. To forbid BLAS its threads would alter a setting that belongs to
+    the whole process, which is the host application's.
+    """
+    similarities: NDArray[np.float32] = np.vecdot(vectors, query)
+    return similarities
 
 
 def _best_rows(scores: NDArray[np.float32], wanted: int) -> tuple[NDArray[np.intp], float]:

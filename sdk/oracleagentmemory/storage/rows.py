@@ -1,10 +1,7 @@
-"""Rows and records: what a stored row looks like to callers, and its fingerprint."""
+"""Rows and records: what a stored row looks like to callers."""
 
 from __future__ import annotations
 
-import hashlib
-import json
-import unicodedata
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -39,8 +36,6 @@ _MEMORY_CLASSES: dict[str, type[MemoryRecord]] = {
     "fact": FactRecord,
     "preference": PreferenceRecord,
 }
-#: Columns that name the row or its place, or that machines change: no part of a fingerprint.
-_UNHASHED = frozenset({"record_id", "actor_id", "order_seq", "created_at", "runtime_state"})
 
 
 def message_parts(content: str | Sequence[MessageContent]) -> list[dict[str, Any]]:
@@ -281,56 +276,3 @@ RECORD_COLUMNS: dict[str, tuple[str, ...]] = {
     for name, build in _BUILDERS.items()
 }
 _VALUES = {name: attrgetter(*columns) for name, columns in RECORD_COLUMNS.items()}
-
-
-_ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"))
-
-
-def fingerprint(kind: str, fields: Mapping[str, Any]) -> str:
-    """Hash a row in a form that does not depend on the database that returned it.
-
-    Args:
-        kind: The record kind, such as `message`.
-        fields: Column values; ids, order and creation time do not count.
-
-    Returns:
-        32 hexadecimal digits.
-    """
-    canonical = {
-        name: _canonical_field(value)
-        for name, value in fields.items()
-        if name not in _UNHASHED and value is not None and value != ""
-    }
-    text = _ENCODER.encode([kind, canonical])
-    return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
-
-
-def _canonical_field(value: Any) -> Any:
-    if isinstance(value, str):
-        return value
-    if isinstance(value, bytes):
-        return hashlib.blake2b(value, digest_size=16).hexdigest()
-    return value.isoformat() if isinstance(value, datetime) else _canonical_json(value)
-
-
-def _canonical_json(value: Any) -> Any:
-    # Oracle gives 1.0 back as 1.
-    if isinstance(value, float) and value.is_integer():
-        return int(value)
-    if isinstance(value, Mapping):
-        return {key: _canonical_json(inner) for key, inner in value.items()}
-    if isinstance(value, list | tuple):
-        return [_canonical_json(inner) for inner in value]
-    return value
-
-
-def row_fingerprint(kind: Kind, row: Any) -> str:
-    """Return the fingerprint of a row that holds all columns of its kind's table."""
-    return fingerprint(kind.name, row._mapping)
-
-
-def content_hash(text: str) -> str:
-    """Hash a text so that spelling of case and white space does not count."""
-    plain = text if text.isascii() else unicodedata.normalize("NFKC", text)
-    words = " ".join(plain.casefold().split())
-    return hashlib.blake2b(words.encode(), digest_size=16).hexdigest()

@@ -9,8 +9,9 @@ from typing import Any, TypeVar
 import sqlalchemy as sa
 from sqlalchemy.sql.elements import ColumnElement
 
-from oracleagentmemory.storage.constructs import utc_now
+from oracleagentmemory.storage.constructs import byte_length, utc_now
 from oracleagentmemory.storage.extras import ExtraTables
+from oracleagentmemory.storage.fingerprints import BYTE_COUNT
 from oracleagentmemory.storage.kinds import IMAGE, Kind
 from oracleagentmemory.storage.layout import ManagedTables
 from oracleagentmemory.storage.ready_select import ReadySelect
@@ -77,8 +78,21 @@ def visible(kind: Kind, tables: ManagedTables) -> ColumnElement[bool]:
 
 
 def columns_of(kind: Kind, table: sa.Table, *, with_bytes: bool) -> list[Any]:
-    """Return what a read selects of a kind's table: all columns, bytes only when wanted."""
-    return [column for column in table.c if with_bytes or column.name != "blob"]
+    """Return what a read selects of a kind's table: all columns, of bytes only their number.
+
+    Args:
+        with_bytes: Whether bytes are read themselves.
+    """
+    if with_bytes or "blob" not in table.c:
+        return list(table.c)
+    rest = [column for column in table.c if column.name != "blob"]
+    return [*rest, byte_length(table.c.blob).label(BYTE_COUNT)]
+
+
+def changeable(kind: Kind, row: Any) -> dict[str, Any]:
+    """Return the changeable columns of a row that were read; bytes are not."""
+    names = [name for name in CHANGEABLE[kind.name] if name != "blob"]
+    return {name: row._mapping[name] for name in names}
 
 
 class Statements:
@@ -103,7 +117,7 @@ class Statements:
         *,
         locked: bool = False,
         expired: bool = False,
-        with_bytes: bool = True,
+        with_bytes: bool = False,
     ) -> sa.Select[Any]:
         """Select a record by `:id` and, where the kind has types, `:type`."""
         table = kind.table(self.tables)
@@ -118,10 +132,11 @@ class Statements:
         return statement.with_for_update() if locked else statement
 
     def _select_many(self, kind: Kind) -> sa.Select[Any]:
-        """Select the unexpired records among `:ids`."""
+        """Select the unexpired records among `:ids`, without bytes."""
         table = kind.table(self.tables)
         key = table.c[kind.key]
-        statement = sa.select(table).where(key.in_(bind("ids", key, expanding=True)))
+        columns = columns_of(kind, table, with_bytes=False)
+        statement = sa.select(*columns).where(key.in_(bind("ids", key, expanding=True)))
         return statement.where(visible(kind, self.tables)) if kind.expires else statement
 
     def _select_found(self, kind: Kind, count: int) -> ReadySelect:
@@ -137,6 +152,12 @@ class Statements:
         return ReadySelect(
             statement.where(visible(kind, self.tables)) if kind.expires else statement
         )
+
+    @functools.cached_property
+    def select_bytes(self) -> sa.Select[Any]:
+        """Select the bytes of the image `:id`."""
+        image = self.tables.document.c
+        return sa.select(image.blob).where(image.record_id == bind("id", image.record_id))
 
     def _existing(self, kind: Kind, *, locked: bool = False) -> sa.Select[Any]:
         """Select which of `:ids` exist, expired ones too."""
@@ -197,6 +218,15 @@ class Statements:
         among = state.record_id.in_(bind("ids", state.record_id, expanding=True))
         return sa.select(state.record_id).where(
             state.record_kind == bind("kind", state.record_kind), among
+        )
+
+    @functools.cached_property
+    def noted_content(self) -> sa.Select[Any]:
+        """Select what is noted of the content of the record `:id` of a `:kind`."""
+        state = self.extras.record_state.c
+        return sa.select(state.content_hash).where(
+            state.record_kind == bind("kind", state.record_kind),
+            state.record_id == bind("id", state.record_id),
         )
 
     @functools.cached_property

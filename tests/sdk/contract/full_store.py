@@ -12,8 +12,10 @@ from oracleagentmemory.apis import RecordStatus, TextContent, TimeToLiveAnchor
 from oracleagentmemory.core.sqlmemorystore import SQLMemoryStore
 from oracleagentmemory.storage.engine import WriteTransaction
 from oracleagentmemory.storage.kinds import IMAGE, SUMMARY
+from oracleagentmemory.storage.statements import columns_of
 from oracleagentmemory.storage.store.extending import state_row
 from oracleagentmemory.storage.writes import Prepared
+from tests.sdk.images.pictures import plain
 from tests.sdk.search.stores import DIMENSION, Clock
 
 NASTY = "空/%2F\"'<b>\u2028\n\\ é"
@@ -63,20 +65,21 @@ def _add_odd_memories(store: SQLMemoryStore, clock: Clock) -> None:
 
 
 def _add_rows(store: SQLMemoryStore, transaction: WriteTransaction) -> None:
-    """Write what has no method yet: a relation, an image, sources, a summary that covers two."""
+    """Write rows as another SDK does: a relation, an image, sources, a summary of two messages."""
     tables, now = store.tables, transaction.now
     store._reserve(transaction, 1)
     image = {
         "record_id": "i1", "message_id": "t1-0", "thread_id": "t1", "user_id": "ann",
         "agent_id": None, "space_id": None, "document_type": "image", "description": "",
-        "blob": bytes(range(256)), "timestamp": None, "metadata": {"m": 1},
+        "blob": plain() + bytes(range(256)), "timestamp": None, "metadata": {"m": 1},
         "document_metadata": {"mime_type": "image/png"}, "created_at": now, "expires_at": None,
         "status": "valid",
     }  # fmt: skip
     images = [image]
     store._number(transaction, images, "order_seq")
     transaction.execute(sa.insert(tables.document), images)
-    row = transaction.execute(sa.select(tables.document)).one()
+    columns = columns_of(IMAGE, tables.document, with_bytes=False)
+    row = transaction.execute(sa.select(*columns)).one()
     state = state_row(IMAGE, row)
     transaction.execute(sa.insert(store.extras.record_state), [state])
     change = store._change("ann", IMAGE, "i1", "add", state["fingerprint"])

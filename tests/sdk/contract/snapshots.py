@@ -7,8 +7,13 @@ from typing import Any
 import sqlalchemy as sa
 
 from oracleagentmemory.core.sqlmemorystore import SQLMemoryStore
-from oracleagentmemory.storage.kinds import KINDS
-from oracleagentmemory.storage.rows import row_fingerprint
+from oracleagentmemory.storage.fingerprints import (
+    UNKNOWN_BYTES,
+    ImageMark,
+    fingerprint,
+    marked_image,
+)
+from oracleagentmemory.storage.kinds import IMAGE, KINDS
 from oracleagentmemory.storage.textsearch import index_text, scope_token
 
 
@@ -33,17 +38,29 @@ def has_texts(store: SQLMemoryStore) -> bool:
 
 def check_agreement(store: SQLMemoryStore, *, with_changes: bool = True) -> None:
     """Assert that states, changes, tokens and texts say what the records say."""
+    records = check_states(store)
+    if with_changes:
+        _check_changes(store, records)
+    check_chunks(store, records)
+
+
+def check_states(store: SQLMemoryStore) -> dict[tuple[str, str], str]:
+    """Assert that every record has a state that shows its row; return the fingerprints."""
     states = {
         (row.record_kind, row.record_id): row for row in rows_of(store, store.extras.record_state)
     }
     records = {}
     for kind in KINDS:
         for row in rows_of(store, kind.table(store.tables)):
-            records[kind.name, row._mapping[kind.key]] = row_fingerprint(kind, row)
+            key = (kind.name, row._mapping[kind.key])
+            hashed = dict(row._mapping)
+            if kind is IMAGE:
+                noted = states[key].content_hash
+                assert noted in (UNKNOWN_BYTES, ImageMark.of(row.blob).digest)
+                hashed = marked_image(hashed, noted)
+            records[key] = fingerprint(kind.name, hashed)
     assert {key: row.fingerprint for key, row in states.items()} == records
-    if with_changes:
-        _check_changes(store, records)
-    check_chunks(store, records)
+    return records
 
 
 def _check_changes(store: SQLMemoryStore, records: dict[tuple[str, str], str]) -> None:

@@ -16,15 +16,18 @@ from oracleagentmemory.storage.store.images import MOST_IMAGE_BYTES
 from oracleagentmemory.storage.writes import Prepared
 from tests.sdk.contract.conftest import MakeStore
 from tests.sdk.contract.snapshots import check_agreement, rows_of
+from tests.sdk.images.pictures import moving, plain
 from tests.sdk.search.stores import DIMENSION, Clock, WordEmbedder
 
-DATA = bytes(range(256)) * 40
+# Bytes after the end of a picture are kept as they are.
+DATA = plain() + bytes(range(256)) * 40
+NEW, NEWER, OTHER = plain(ImageMimeType.WEBP, 1), plain(shade=2), plain(shade=3)
 PNG, WEBP = {"image_mime_type": "image/png"}, {"image_mime_type": "image/webp"}
 
 
-def add(store: SQLMemoryStore, *ids: str, **fields: Any) -> None:
+def add(store: SQLMemoryStore, *ids: str, data: bytes = DATA, **fields: Any) -> None:
     fields = {"index_texts": ["red car"] * len(ids), "user_ids": "u1", "metadata": PNG, **fields}
-    store.add([DATA] * len(ids), "image", record_ids=list(ids), **fields)
+    store.add([data] * len(ids), "image", record_ids=list(ids), **fields)
 
 
 def add_thread(store: SQLMemoryStore, user_id: str | None = None) -> None:
@@ -91,6 +94,10 @@ def test_r065_an_image_needs_an_owner(store: SQLMemoryStore) -> None:
         ({"contents": [None]}, ValueError, "bytes of the image"),
         ({"contents": [b""]}, ValueError, "not 0"),
         ({"contents": [bytes(MOST_IMAGE_BYTES + 1)]}, ValueError, str(MOST_IMAGE_BYTES)),
+        ({"contents": [b"junk"]}, ValueError, "cannot be stored.*neither PNG, JPEG nor WebP"),
+        ({"contents": [NEW]}, ValueError, "image/webp, not image/png"),
+        ({"contents": [moving("PNG")]}, ValueError, "animated"),
+        ({"contents": [DATA[:40]]}, ValueError, "damaged"),
         ({"metadata": None}, ValueError, "image_mime_type"),
         ({"metadata": {"a": 1}}, ValueError, "image/png, image/jpeg, image/webp"),
         ({"metadata": {"image_mime_type": "image/gif"}}, ValueError, "image/gif"),
@@ -152,19 +159,26 @@ def test_r074_an_image_is_found_by_its_description(
 def test_r070_bytes_and_format_are_replaced_together(store: SQLMemoryStore) -> None:
     add(store, "i1", metadata={**PNG, "a": 1})
 
-    for given in ({"content": b"new"}, {"content": b"new", "metadata": {"b": 2}},
-                  {"metadata": WEBP}, {"content": None, "metadata": WEBP}):  # fmt: skip
-        with pytest.raises(ValueError, match=r"image_mime_type|None"):
+    refused: list[dict[str, Any]] = [
+        {"content": NEW},
+        {"content": NEW, "metadata": {"b": 2}},
+        {"metadata": WEBP},
+        {"content": None, "metadata": WEBP},
+        {"content": DATA, "metadata": WEBP},
+        {"content": b"junk", "metadata": PNG},
+    ]
+    for given in refused:
+        with pytest.raises(ValueError, match=r"image_mime_type|None|cannot be stored"):
             store.update("image", "i1", **given)
     assert image(store, "i1", include_bytes=True).bytes == DATA
 
-    assert store.update("image", "i1", content=b"new", metadata=WEBP) == 1
+    assert store.update("image", "i1", content=NEW, metadata=WEBP) == 1
     new = image(store, "i1", include_bytes=True)
-    assert (new.bytes, new.mime_type, new.content) == (b"new", ImageMimeType.WEBP, "red car")
+    assert (new.bytes, new.mime_type, new.content) == (NEW, ImageMimeType.WEBP, "red car")
     assert new.metadata == {"a": 1}
-    store.update("image", "i1", content=b"newer", metadata={**PNG, "b": 2}, index_text="blue boat")
+    store.update("image", "i1", content=NEWER, metadata={**PNG, "b": 2}, index_text="blue boat")
     newer = image(store, "i1", include_bytes=True)
-    assert (newer.bytes, newer.mime_type) == (b"newer", ImageMimeType.PNG)
+    assert (newer.bytes, newer.mime_type) == (NEWER, ImageMimeType.PNG)
     assert (newer.metadata, newer.content) == ({"b": 2}, "blue boat")
     check_agreement(store)
 
@@ -189,9 +203,10 @@ def test_fields_that_an_update_omits_stay(store: SQLMemoryStore, clock: Clock) -
 
 
 def test_a_fingerprint_covers_the_bytes(store: SQLMemoryStore) -> None:
-    add(store, "i1")
+    add(store, "i1", data=NEWER)
     seen = store.fingerprint("image", "i1")
-    store.update("image", "i1", content=b"other", metadata=PNG)
+    assert len(OTHER) == len(NEWER)
+    store.update("image", "i1", content=OTHER, metadata=PNG)
     with pytest.raises(ConflictError):
         store.update("image", "i1", index_text="x", if_fingerprint=seen)
     with pytest.raises(ConflictError):
@@ -260,13 +275,13 @@ def test_what_changed_outside_and_what_lost_its_state_is_found(store: SQLMemoryS
 
 
 def test_a_dump_brings_the_bytes_back(store: SQLMemoryStore) -> None:
-    add(store, "i1", metadata={**WEBP, "a": 1})
+    add(store, "i1", data=NEW, metadata={**WEBP, "a": 1})
     with store.dump() as stream:
         lines = list(stream)
     store.delete("image", "i1")
     store.restore(lines)
     one = image(store, "i1", include_bytes=True)
-    assert (one.bytes, one.mime_type, one.metadata) == (DATA, ImageMimeType.WEBP, {"a": 1})
+    assert (one.bytes, one.mime_type, one.metadata) == (NEW, ImageMimeType.WEBP, {"a": 1})
     assert found(store, "red car") == ["i1"]
     report = store.restore(lines, ids="new")
     assert len(report.new_ids["image"]) == 1

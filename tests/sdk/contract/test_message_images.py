@@ -19,10 +19,13 @@ from oracleagentmemory.core.sqlmemorystore import SQLMemoryStore
 from oracleagentmemory.errors import DuplicateIdError, InvalidInputError
 from oracleagentmemory.storage.writes import Prepared
 from tests.sdk.contract.snapshots import check_agreement, everything, rows_of
+from tests.sdk.images.pictures import plain
 from tests.sdk.search.stores import Clock
 
 PNG, WEBP = ImageMimeType.PNG, ImageMimeType.WEBP
-DATA = bytes(range(256)) * 20
+DATA = plain() + bytes(range(256)) * 20
+TWO, THREE = plain(shade=2), plain(shade=3)
+NEW, NEWER = plain(WEBP, 4), plain(shade=5)
 
 
 def part(image_id: str, description: str | None = "red car", data: bytes | None = DATA,
@@ -51,7 +54,7 @@ def images(store: SQLMemoryStore) -> dict[str, Any]:
 @pytest.fixture
 def talk(store: SQLMemoryStore) -> SQLMemoryStore:
     """A store with one message of a text and two images."""
-    add(store, "m1", TextContent("look", id="x"), part("i1"), part("i2", "blue boat", b"2"))
+    add(store, "m1", TextContent("look", id="x"), part("i1"), part("i2", "blue boat", TWO))
     return store
 
 
@@ -78,7 +81,7 @@ def test_images_are_stored_beside_their_message(talk: SQLMemoryStore) -> None:
 def test_a_message_is_read_with_bytes_only_on_request(talk: SQLMemoryStore) -> None:
     text = TextContent("look", id="x")
     lean = [text, part("i1", data=None), part("i2", "blue boat", None)]
-    whole = [text, part("i1"), part("i2", "blue boat", b"2")]
+    whole = [text, part("i1"), part("i2", "blue boat", TWO)]
     for read in (
         lambda **more: [message(talk, "m1", **more)],
         lambda **more: talk.list("message", limit=None, **more),
@@ -102,7 +105,7 @@ def test_r036_messages_are_read_by_id_in_order_with_the_bytes_of_some_images(
     assert [one.id for one in read] == ["m3", "m1", "m2"]
     assert [one.content for one in read][::2] == ["plain", [part("i3", None, None)]]
     first = talk.messages(["m1"], ["i2", "i3", "nothing"])[0].content
-    assert [getattr(one, "bytes", "") for one in first] == ["", None, b"2"]
+    assert [getattr(one, "bytes", "") for one in first] == ["", None, TWO]
     both = talk.messages(["m2", "m1", "m2"], include_image_bytes=True)
     assert [one.id for one in both] == ["m2", "m1", "m2"]
     assert both[0].content == [part("i3", None)]
@@ -191,11 +194,11 @@ def test_images_share_status_and_life_of_their_message(store: SQLMemoryStore) ->
 
 def test_new_content_keeps_adds_and_removes_images(talk: SQLMemoryStore) -> None:
     number = images(talk)["i2"].order_seq
-    parts = [part("i3", "green tree", b"3"), part("i2", None, None), TextContent("new", id="y")]
+    parts = [part("i3", "green tree", THREE), part("i2", None, None), TextContent("new", id="y")]
     assert talk.update("message", "m1", content=parts) == 1
 
     assert message(talk, "m1", include_bytes=True).content == [
-        part("i3", "green tree", b"3"), part("i2", "blue boat", b"2"), TextContent("new", id="y"),
+        part("i3", "green tree", THREE), part("i2", "blue boat", TWO), TextContent("new", id="y"),
     ]  # fmt: skip
     assert images(talk).keys() == {"i2", "i3"}
     assert images(talk)["i2"].order_seq == number
@@ -211,16 +214,16 @@ def test_new_content_keeps_adds_and_removes_images(talk: SQLMemoryStore) -> None
 
 
 def test_an_attached_part_can_change_its_bytes_or_its_description(talk: SQLMemoryStore) -> None:
-    parts = [part("i1", "sea", None), part("i2", "sky", b"new", WEBP, timestamp="2025-01-01")]
+    parts = [part("i1", "sea", None), part("i2", "sky", NEW, WEBP, timestamp="2025-01-01")]
     talk.update("message", "m1", content=parts, ttl_days=4)
     read = message(talk, "m1", include_bytes=True).content
-    assert read == [part("i1", "sea"), part("i2", "sky", b"new", WEBP, timestamp="2025-01-01")]
+    assert read == [part("i1", "sea"), part("i2", "sky", NEW, WEBP, timestamp="2025-01-01")]
     texts = {row.source_id: row.chunk_text for row in rows_of(talk, talk.tables.record_chunks)}
     assert texts == {"i1": "sea", "i2": "sky"}
     # New bytes without a description have none until somebody describes them.
-    talk.update("message", "m1", content=[part("i2", None, b"newer")])
+    talk.update("message", "m1", content=[part("i2", None, NEWER)])
     (newer,) = message(talk, "m1", include_bytes=True).content
-    assert newer == part("i2", None, b"newer", timestamp="2025-01-01")
+    assert newer == part("i2", None, NEWER, timestamp="2025-01-01")
     assert talk.update("image", "i2", index_text="green tree") == 1
     described = part("i2", "green tree", None, timestamp="2025-01-01")
     assert message(talk, "m1").content == [described]
@@ -233,6 +236,7 @@ def test_an_attached_part_can_change_its_bytes_or_its_description(talk: SQLMemor
         ([part("i9", data=None)], "i9.*not attached"),
         ([part("i1"), part("i1")], "'i1' twice"),
         ([part("i1", data=b"")], "i1.*not 0"),
+        ([part("i1"), part("i9", data=b"junk")], "'i9' cannot be stored"),
         ([], "at least one part"),
     ],
 )
@@ -285,6 +289,6 @@ def test_a_dump_keeps_messages_and_their_images_together(talk: SQLMemoryStore) -
     new = talk.restore(lines, ids="new").new_ids
     copy = message(talk, new["message"]["m1"], include_bytes=True).content
     assert [one.id for one in copy[1:]] == [new["image"]["i1"], new["image"]["i2"]]  # type: ignore[union-attr]
-    assert [one.bytes for one in copy[1:]] == [DATA, b"2"]  # type: ignore[union-attr]
+    assert [one.bytes for one in copy[1:]] == [DATA, TWO]  # type: ignore[union-attr]
     assert talk.check().ok
     check_agreement(talk, with_changes=False)

@@ -39,7 +39,7 @@ def lines(store: SQLMemoryStore) -> Lines:
 
 
 def check(store: SQLMemoryStore, lines: list[str] | list[bytes]) -> CheckedDump:
-    return CheckedDump(lines, DumpFormat(store.tables, store.extras))
+    return CheckedDump(lines, DumpFormat(store.tables, store.extras), store._check_picture)
 
 
 def place(lines: Lines, table: str) -> int:

@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 from oracleagentmemory.errors import InvalidInputError
 from oracleagentmemory.storage.chunking import CHUNK_CHARACTERS, split_text
 from oracleagentmemory.storage.extras import UNSCOPED, scope_key
+from oracleagentmemory.storage.fingerprints import content_hash, fingerprint
 from oracleagentmemory.storage.registry import check_store_id, store_name, table_prefix
 from oracleagentmemory.storage.retention import parse_time
-from oracleagentmemory.storage.rows import content_hash, effective_time, fingerprint
+from oracleagentmemory.storage.rows import effective_time
 
 
 @given(st.text(alphabet="ab \n\u3000空", max_size=200), st.integers(2, 30))

@@ -156,6 +156,9 @@ class Adding(Inserting):
             return prepared_value([])
         # A message is followed by the images that are attached to it.
         records = [one for draft in drafts for one in (draft, *draft.images)]
+        for record in records:
+            if record.kind is IMAGE:
+                self._check_picture(record.record_id, record.columns)
         chunks = self._prepare_chunks(records)
         slices = [slice(at, at + batch_size) for at in range(0, len(records), batch_size)]
 

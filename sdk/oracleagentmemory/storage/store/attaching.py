@@ -12,7 +12,7 @@ from oracleagentmemory.apis.message import ImageContent
 from oracleagentmemory.errors import InvalidInputError
 from oracleagentmemory.storage.engine import WriteTransaction
 from oracleagentmemory.storage.kinds import IMAGE, MESSAGE
-from oracleagentmemory.storage.statements import CHANGEABLE, bind
+from oracleagentmemory.storage.statements import bind, changeable, columns_of
 from oracleagentmemory.storage.store.chunks import ChunkRows
 from oracleagentmemory.storage.store.drafts import Draft, Life, attached_draft
 from oracleagentmemory.storage.store.images import image_columns
@@ -48,7 +48,8 @@ class Attaching(Inserting):
             raise InvalidInputError(f"the image parts hold the id {twice!r} twice")
         for part in parts:
             if part.bytes is not None:
-                image_columns(part.bytes, part.mime_type, f"image part {part.id!r}")
+                what = f"image part {part.id!r}"
+                self._check_picture(part.id, image_columns(part.bytes, part.mime_type, what))
         drafts = [_described(part.id, part.description or "") for part in parts]
         chunks = self._prepare_chunks(drafts) if drafts else []
         return [WantedImage(*both) for both in zip(parts, chunks, strict=True)]
@@ -91,7 +92,8 @@ class Attaching(Inserting):
     def _select_images(self) -> sa.Select[Any]:
         table = self.tables.document
         mine = table.c.message_id == bind("message_id", table.c.message_id)
-        return sa.select(table).where(mine).order_by(table.c.order_seq).with_for_update()
+        columns = columns_of(IMAGE, table, with_bytes=False)
+        return sa.select(*columns).where(mine).order_by(table.c.order_seq).with_for_update()
 
     def _detach(self, transaction: WriteTransaction, image_ids: list[str]) -> None:
         gone = self._remove(transaction, IMAGE, "records", image_ids)
@@ -136,19 +138,18 @@ class Attaching(Inserting):
         wanted: WantedImage | None,
     ) -> None:
         """Write what differs of an image that stays attached."""
-        before = {name: image._mapping[name] for name in CHANGEABLE[IMAGE.name]}
+        before = changeable(IMAGE, image)
         after = {**before, **{name: message_values[name] for name in ("expires_at", "status")}}
         if wanted is not None:
             after |= _part_columns(wanted)
-        differing = {name for name in after if after[name] != before[name]}
+        # New bytes are written without looking at the old ones.
+        differing = {name for name in after if name == "blob" or after[name] != before[name]}
         if not differing:
             return
         chunks = wanted.chunks if wanted else None
         self._reserve(transaction, 1 + (len(chunks.columns) if chunks else 0))
-        with_bytes = "blob" in differing
-        stored = {name: value for name, value in after.items() if with_bytes or name != "blob"}
-        update = self.statements.update(IMAGE, with_bytes=with_bytes)
-        transaction.execute(update, {"id_": image.record_id, **stored})
+        update = self.statements.update(IMAGE, with_bytes="blob" in after)
+        transaction.execute(update, {"id_": image.record_id, **after})
         self._note_update(transaction, IMAGE, image, after, image.user_id)
         if "description" in differing:
             self._rewrite_chunks(transaction, IMAGE, image, after["status"], chunks)

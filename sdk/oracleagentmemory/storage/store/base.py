@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from oracleagentmemory._threaded import TwinOwner, TwinPool
 from oracleagentmemory.apis.embedders.embedder import IEmbedder
+from oracleagentmemory.apis.message import ImageMimeType
 from oracleagentmemory.errors import (
     ConflictError,
     DuplicateIdError,
@@ -23,18 +24,19 @@ from oracleagentmemory.errors import (
 )
 from oracleagentmemory.storage.engine import StoreEngine, WriteTransaction
 from oracleagentmemory.storage.extras import ExtraTables, scope_key
-from oracleagentmemory.storage.kinds import THREAD, Kind
+from oracleagentmemory.storage.fingerprints import (
+    ImageMark,
+    fingerprint,
+    marked_image,
+    noted_content,
+)
+from oracleagentmemory.storage.kinds import IMAGE, THREAD, Kind
 from oracleagentmemory.storage.layout import ManagedTables
 from oracleagentmemory.storage.readpool import ReadPool
 from oracleagentmemory.storage.registry import Registry, StoreConfig
 from oracleagentmemory.storage.removals import Removals, Selector
 from oracleagentmemory.storage.retention import Retention
-from oracleagentmemory.storage.rows import (
-    content_hash,
-    effective_time,
-    fingerprint,
-    message_text,
-)
+from oracleagentmemory.storage.rows import effective_time, mime_type_of
 from oracleagentmemory.storage.statements import Statements, in_lists
 from oracleagentmemory.storage.writes import Prepared, in_order
 
@@ -200,8 +202,25 @@ class StoreParts(TwinOwner, abc.ABC):
         """Return the distance, 0 to 1, that a keyword search shows for a score."""
 
     @abc.abstractmethod
+    def _check_image(self, data: bytes, mime_type: ImageMimeType) -> None:
+        """Decode an image, and raise InvalidInputError unless it is a whole one of this format."""
+
+    @abc.abstractmethod
     def file_bytes(self) -> int | None:
         """Return the size of the store's file with its log, None where there is no file."""
+
+    def _check_picture(self, image_id: str, columns: Mapping[str, Any]) -> None:
+        """Check the bytes that are about to be stored of an image, if there are any.
+
+        Raises:
+            InvalidInputError: If they are not an image of the format that is stored with them.
+        """
+        if "blob" not in columns:
+            return
+        try:
+            self._check_image(columns["blob"], mime_type_of(columns["document_metadata"]))
+        except InvalidInputError as error:
+            raise InvalidInputError(f"image {image_id!r} cannot be stored: {error}") from error
 
     # -- shared steps -----------------------------------------------------------------------------
 
@@ -308,11 +327,13 @@ class StoreParts(TwinOwner, abc.ABC):
         """Count the record's version up and append the change."""
         if not self.has_extras:
             return
-        after = {**row._mapping, **values}
+        after = {**self._hashed(transaction.connection, kind, row), **values}
+        if isinstance(after.get("blob"), bytes):
+            after["blob"] = ImageMark.of(after["blob"])
         digest = fingerprint(kind.name, after)
         state = {
             "fingerprint": digest,
-            "content_hash": content_hash(searched_text(kind, after)),
+            "content_hash": noted_content(kind, after),
             "updated_at": transaction.now,
             "effective_at": effective_time(after.get("timestamp"), row.created_at),
         }
@@ -324,6 +345,26 @@ class StoreParts(TwinOwner, abc.ABC):
             transaction.execute(self.statements.insert(self.extras.record_state), [new])
         change = self._change(user_id, kind, record_id, "update", digest)
         self._record_changes(transaction, [change])
+
+    def _hashed(self, connection: sa.Connection, kind: Kind, row: Any) -> dict[str, Any]:
+        """Return the columns of a row that its fingerprint counts; no image is read for them."""
+        columns: dict[str, Any] = row._mapping
+        if kind is not IMAGE:
+            return dict(columns)
+        noted = None
+        if self.has_extras:
+            key = {"kind": kind.name, "id": columns[kind.key]}
+            noted = connection.execute(self.statements.noted_content, key).scalar()
+        return marked_image(columns, noted)
+
+    def _compare(
+        self, transaction: WriteTransaction, wanted: str | None, kind: Kind, row: Any
+    ) -> None:
+        """Raise ConflictError if a row does not have the fingerprint that a caller names."""
+        if wanted is not None:
+            hashed = self._hashed(transaction.connection, kind, row)
+            current = fingerprint(kind.name, hashed)
+            self._check_fingerprint(wanted, current, row._mapping[kind.key])
 
     def _check_fingerprint(self, wanted: str | None, current: str, record_id: str) -> None:
         if wanted is not None and wanted != current:
@@ -422,13 +463,6 @@ class StoreParts(TwinOwner, abc.ABC):
     def _after_twin(self) -> None:
         if self.engine.lender is not None:
             self.engine.lender.close_thread()
-
-
-def searched_text(kind: Kind, columns: Mapping[str, Any]) -> str:
-    """Return what is searched for a row unless a caller gave another text."""
-    if kind.name == "message":
-        return message_text(columns["content"] or ())
-    return str(columns.get(kind.text) or "") if kind.text else ""
 
 
 def one_dimension(vectors: Sequence[NDArray[np.float32]]) -> int | None:

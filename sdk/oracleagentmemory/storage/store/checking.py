@@ -26,8 +26,9 @@ from oracleagentmemory.storage.check_sqlite import (
 from oracleagentmemory.storage.dump_reads import WHOLE_STORE
 from oracleagentmemory.storage.engine import WriteTransaction
 from oracleagentmemory.storage.extras import scope_key
-from oracleagentmemory.storage.kinds import MEMORY, Kind
-from oracleagentmemory.storage.statements import CHANGEABLE, bind, in_lists
+from oracleagentmemory.storage.fingerprints import ImageMark
+from oracleagentmemory.storage.kinds import IMAGE, MEMORY, Kind
+from oracleagentmemory.storage.statements import CHANGEABLE, bind, columns_of, in_lists
 from oracleagentmemory.storage.store.base import StoreParts
 from oracleagentmemory.storage.store.extending import chunk_scope, state_row
 from oracleagentmemory.storage.store.restoring import user_of
@@ -198,7 +199,8 @@ class Checking(StoreParts):
         for kind in dict.fromkeys(fault.row[0] for fault in faults):
             ids = [fault.row[1] for fault in faults if fault.row[0] is kind]
             for row in self._locked(work, kind, ids):
-                self._note(work, kind, row, {})
+                values = {"blob": self._mark(work, row.record_id)} if kind is IMAGE else {}
+                self._note(work, kind, row, values)
 
     def _mend_orphan_sources(self, work: _Repair, faults: Faults) -> None:
         source = self.extras.source.c
@@ -234,9 +236,14 @@ class Checking(StoreParts):
     def _locked(self, work: _Repair, kind: Kind, ids: list[str]) -> Sequence[Any]:
         """Lock and return the records of some ids, expired ones too."""
         table = kind.table(self.tables)
-        statement = sa.select(table).where(table.c[kind.key].in_(ids)).with_for_update()
+        columns = columns_of(kind, table, with_bytes=False)
+        statement = sa.select(*columns).where(table.c[kind.key].in_(ids)).with_for_update()
         rows: Sequence[Any] = work.transaction.execute(statement).all()
         return rows
+
+    def _mark(self, work: _Repair, image_id: str) -> ImageMark:
+        data = work.transaction.execute(self.statements.select_bytes, {"id": image_id})
+        return ImageMark.of(bytes(data.scalar_one()))
 
     def _note(self, work: _Repair, kind: Kind, row: Any, values: Mapping[str, Any]) -> None:
         self._reserve(work.transaction, 1)

@@ -9,6 +9,7 @@ from oracleagentmemory._notset import NOT_SET_MARKER, _NotSetMarker
 from oracleagentmemory.errors import InvalidInputError
 from oracleagentmemory.storage.engine import WriteTransaction
 from oracleagentmemory.storage.extras import scope_key
+from oracleagentmemory.storage.fingerprints import row_fingerprint
 from oracleagentmemory.storage.kinds import (
     EXPIRING,
     IMAGE,
@@ -21,7 +22,6 @@ from oracleagentmemory.storage.kinds import (
     can_exist,
     kind_of,
 )
-from oracleagentmemory.storage.rows import row_fingerprint
 from oracleagentmemory.storage.store.lifecycle import Lifecycle
 from oracleagentmemory.storage.store.summaries import SummaryUpkeep
 from oracleagentmemory.storage.writes import Prepared, prepared_value
@@ -90,7 +90,7 @@ class Deleting(Lifecycle, SummaryUpkeep):
             if row is not None and not isinstance(thread_id, _NotSetMarker):
                 row = row if row.thread_id == thread_id else None
             if row is not None:
-                self._check_fingerprint(if_fingerprint, row_fingerprint(kind, row), record_id)
+                self._compare(transaction, if_fingerprint, kind, row)
                 if kind is IMAGE and row.message_id is not None:
                     raise InvalidInputError(
                         f"image {record_id!r} is attached to a message: delete the message, or "

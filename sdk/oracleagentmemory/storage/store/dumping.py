@@ -59,8 +59,9 @@ class Dumping(Restoring):
                 among them (users and agents keep theirs, and a profile that exists stays).
 
         Raises:
-            InvalidInputError: If a line is wrong (its number is named), the dump was cut, or a
-                message comes without its whole thread; before anything is written.
+            InvalidInputError: If a line is wrong (its number is named), the dump was cut, a
+                message comes without its whole thread, or an image has other bytes than those
+                dumped or none that can be decoded; before anything is written.
             DuplicateIdError: If a record with an id of the dump exists.
             NotFoundError: If a record belongs to a thread that does not exist.
             DimensionMismatchError: If the store's vectors have another dimension.
@@ -74,7 +75,8 @@ class Dumping(Restoring):
         """Read and check a dump, and prepare what `restore` writes."""
         if ids not in ("keep", "new"):
             raise InvalidInputError(f"ids must be 'keep' or 'new', not {ids!r:.80}")
-        dump = CheckedDump(stream, DumpFormat(self.tables, self.extras))
+        form = DumpFormat(self.tables, self.extras)
+        dump = CheckedDump(stream, form, self._check_picture)
         return Prepared(lambda transaction: self._restore(transaction, dump, renew=ids == "new"))
 
     dump_async = threaded(dump)

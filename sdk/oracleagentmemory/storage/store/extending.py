@@ -11,9 +11,11 @@ import sqlalchemy as sa
 from oracleagentmemory._threaded import threaded
 from oracleagentmemory.apis.embedders.scoped import ScopedQueryEmbedder
 from oracleagentmemory.storage.engine import WriteTransaction
-from oracleagentmemory.storage.kinds import KINDS, Kind
-from oracleagentmemory.storage.rows import content_hash, effective_time, row_fingerprint
-from oracleagentmemory.storage.store.base import StoreParts, searched_text
+from oracleagentmemory.storage.fingerprints import fingerprint, marked_image, noted_content
+from oracleagentmemory.storage.kinds import IMAGE, KINDS, Kind
+from oracleagentmemory.storage.rows import effective_time
+from oracleagentmemory.storage.statements import columns_of
+from oracleagentmemory.storage.store.base import StoreParts
 from oracleagentmemory.storage.textsearch import index_text, scope_token
 from oracleagentmemory.storage.writes import Prepared
 
@@ -76,7 +78,8 @@ class Extending(StoreParts):
         noted = sa.select(state.c.record_id).where(
             state.c.record_kind == kind.name, state.c.record_id == key
         )
-        lacking = sa.select(table).where(~noted.exists()).order_by(key).limit(FILL_BATCH)
+        columns = columns_of(kind, table, with_bytes=False)
+        lacking = sa.select(*columns).where(~noted.exists()).order_by(key).limit(FILL_BATCH)
 
         def fill_some(transaction: WriteTransaction) -> int:
             rows = transaction.execute(lacking).all()
@@ -148,14 +151,17 @@ def chunk_scope(chunk: Mapping[Any, Any]) -> str:
 
 
 def state_row(kind: Kind, row: Any) -> dict[str, Any]:
-    """Return the first version of a record that something else has written."""
-    columns = row._mapping
+    """Return the first version of a record that something else has written.
+
+    Of an image nothing but the number of its bytes is known then, which are not read.
+    """
+    columns = marked_image(row._mapping, None) if kind is IMAGE else row._mapping
     return {
         "record_kind": kind.name,
         "record_id": columns[kind.key],
         "version": 1,
-        "fingerprint": row_fingerprint(kind, row),
-        "content_hash": content_hash(searched_text(kind, columns)),
+        "fingerprint": fingerprint(kind.name, columns),
+        "content_hash": noted_content(kind, columns),
         "updated_at": row.created_at,
         "effective_at": effective_time(columns.get("timestamp"), row.created_at),
     }

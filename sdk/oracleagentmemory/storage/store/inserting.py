@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from oracleagentmemory.storage.engine import WriteTransaction
+from oracleagentmemory.storage.fingerprints import ImageMark, content_hash, fingerprint
 from oracleagentmemory.storage.kinds import IMAGE, Kind
-from oracleagentmemory.storage.rows import content_hash, effective_time, fingerprint
+from oracleagentmemory.storage.rows import effective_time
 from oracleagentmemory.storage.store.chunks import Chunking, ChunkRows
 from oracleagentmemory.storage.store.drafts import Draft
 
@@ -31,8 +32,9 @@ class Inserting(Chunking):
             of_kind = [draft for draft in drafts if draft.kind is kind]
             self._insert_records(transaction, kind, of_kind)
         for draft in drafts:
-            digest = fingerprint(draft.kind.name, draft.columns)
-            states.append(self._state(transaction, draft, digest))
+            state = self._state(transaction, draft)
+            digest = state["fingerprint"]
+            states.append(state)
             changes.append(self._change(draft.user_id, draft.kind, draft.record_id, "add", digest))
         if written:
             self._insert_chunk_rows(transaction, written)
@@ -54,13 +56,17 @@ class Inserting(Chunking):
         with self._integrity(transaction, kind, [draft.record_id for draft in drafts]):
             transaction.execute(self.statements.insert(table), rows)
 
-    def _state(self, transaction: WriteTransaction, draft: Draft, digest: str) -> dict[str, Any]:
+    def _state(self, transaction: WriteTransaction, draft: Draft) -> dict[str, Any]:
+        columns, noted = draft.columns, ""
+        if draft.kind is IMAGE:
+            mark = ImageMark.of(columns["blob"])
+            columns, noted = {**columns, "blob": mark}, mark.digest
         return {
             "record_kind": draft.kind.name,
             "record_id": draft.record_id,
             "version": 1,
-            "fingerprint": digest,
-            "content_hash": content_hash(draft.content_text),
+            "fingerprint": fingerprint(draft.kind.name, columns),
+            "content_hash": noted or content_hash(draft.content_text),
             "updated_at": transaction.now,
             "effective_at": effective_time(draft.timestamp, transaction.now),
         }

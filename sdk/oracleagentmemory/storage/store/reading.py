@@ -17,6 +17,7 @@ from oracleagentmemory.apis.validation import check_text
 from oracleagentmemory.errors import InvalidInputError
 from oracleagentmemory.storage.attached import WithBytes, with_attached
 from oracleagentmemory.storage.filters import metadata_matches, parse_filter
+from oracleagentmemory.storage.fingerprints import fingerprint
 from oracleagentmemory.storage.kinds import (
     IMAGE,
     MEMORY,
@@ -28,7 +29,7 @@ from oracleagentmemory.storage.kinds import (
     can_exist,
     kind_of,
 )
-from oracleagentmemory.storage.rows import row_fingerprint, to_record
+from oracleagentmemory.storage.rows import to_record
 from oracleagentmemory.storage.statements import (
     bind,
     columns_of,
@@ -112,8 +113,10 @@ class Reading(StoreParts):
         if not can_exist(record_id):
             return None
         with self.engine.read() as connection:
-            row = self._select_row(connection, kind, record_type, record_id, with_bytes=True)
-        return None if row is None else row_fingerprint(kind, row)
+            row = self._select_row(connection, kind, record_type, record_id, with_bytes=False)
+            if row is None:
+                return None
+            return fingerprint(kind.name, self._hashed(connection, kind, row))
 
     def _select_row(
         self,

@@ -15,6 +15,7 @@ from oracleagentmemory.apis.relations import RecordRelation, RelationType
 from oracleagentmemory.errors import DuplicateIdError, InvalidInputError, NotFoundError
 from oracleagentmemory.storage.engine import WriteTransaction
 from oracleagentmemory.storage.filters import metadata_matches, parse_filter
+from oracleagentmemory.storage.fingerprints import row_fingerprint
 from oracleagentmemory.storage.kinds import RELATION, can_exist
 from oracleagentmemory.storage.lifecycle import LIFECYCLE_REASONS
 from oracleagentmemory.storage.relations import (
@@ -27,7 +28,6 @@ from oracleagentmemory.storage.relations import (
     selection,
     to_relation,
 )
-from oracleagentmemory.storage.rows import row_fingerprint
 from oracleagentmemory.storage.statements import in_lists
 from oracleagentmemory.storage.store.lifecycle import Lifecycle
 from oracleagentmemory.storage.store.reading import Reading

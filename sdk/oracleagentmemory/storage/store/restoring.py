@@ -17,6 +17,7 @@ from oracleagentmemory.storage.dump import (
     CHANGE,
     CHUNK,
     DUMPED_KINDS,
+    GROUP,
     RELATION,
     SOURCE,
     STATE,
@@ -27,9 +28,9 @@ from oracleagentmemory.storage.dump_lines import CheckedDump, Rows
 from oracleagentmemory.storage.dump_reads import COVERED, WHOLE_STORE
 from oracleagentmemory.storage.engine import WriteTransaction
 from oracleagentmemory.storage.extras import scope_key
+from oracleagentmemory.storage.fingerprints import ImageMark, fingerprint
 from oracleagentmemory.storage.kinds import IMAGE, MEMORY, MESSAGE, PROFILE, SUMMARY, THREAD, Kind
 from oracleagentmemory.storage.lifecycle import LIFECYCLE_REASONS
-from oracleagentmemory.storage.rows import fingerprint
 from oracleagentmemory.storage.statements import in_lists
 from oracleagentmemory.storage.store.extending import chunk_scope
 from oracleagentmemory.storage.store.lifecycle import Lifecycle
@@ -85,13 +86,17 @@ class Restoring(Lifecycle):
         self._take_vectors(transaction, dump.header, dump.has_vectors)
         work = _Restored(transaction, renew)
         kinds = {kind.table_name: kind for kind in DUMPED_KINDS}
+        before = ""
         for name, rows in dump.groups():
             if name in kinds:
+                if name != before or len(work.latest) >= GROUP:
+                    work.latest = {}
                 written = self._restore_records(work, kinds[name], rows)
             else:
                 written = _PARTS[name](self, work, rows)
             work.rows[name] += written
             work.left_out[name] += len(rows) - written
+            before = name
         scopes = sorted(work.scopes)
         self._reserve(transaction, len(scopes))
         note = {
@@ -126,7 +131,6 @@ class Restoring(Lifecycle):
 
     def _restore_records(self, work: _Restored, kind: Kind, rows: Rows) -> int:
         """Insert records of one kind; return how many."""
-        work.latest = {}
         rows = self._without_known_actors(work, rows) if kind is PROFILE else rows
         for row in rows:
             self._place(work, kind, row)
@@ -143,7 +147,9 @@ class Restoring(Lifecycle):
         with self._integrity(work.transaction, kind, ids):
             insert = self.statements.insert(kind.table(self.tables))
             work.transaction.execute(insert, inserted)
-        work.latest = dict(zip(ids, rows, strict=True))
+        if kind is IMAGE:  # its bytes are written, and may be many
+            rows = [{**row, "blob": ImageMark.of(row["blob"])} for row in rows]
+        work.latest |= dict(zip(ids, rows, strict=True))
         return len(rows)
 
     def _place(self, work: _Restored, kind: Kind, row: dict[str, Any]) -> None:
@@ -218,6 +224,9 @@ class Restoring(Lifecycle):
             row["record_id"] = work.known(row["record_kind"], row["record_id"])
             record = work.latest.get(row["record_id"])
             if record is not None:
+                if row["record_kind"] == IMAGE.name:
+                    mark = ImageMark(record["blob"].byte_count, row["content_hash"])
+                    record = {**record, "blob": mark}
                 row["fingerprint"] = row["fingerprint"] or fingerprint(row["record_kind"], record)
                 kept.append(row)
         return self._insert_plain(work, self.extras.record_state, kept, "state")

@@ -10,8 +10,8 @@ from oracleagentmemory._notset import NOT_SET_MARKER, _NotSetMarker
 from oracleagentmemory.apis.records import MetadataValue, RecordStatus
 from oracleagentmemory.apis.validation import RESERVED_KEY, check_id, check_json, check_metadata
 from oracleagentmemory.storage.engine import WriteTransaction
+from oracleagentmemory.storage.fingerprints import row_fingerprint
 from oracleagentmemory.storage.kinds import SUMMARY, THREAD, can_exist
-from oracleagentmemory.storage.rows import row_fingerprint
 from oracleagentmemory.storage.statements import CHANGEABLE
 from oracleagentmemory.storage.store.adding import Adding
 from oracleagentmemory.storage.store.drafts import Draft, keep_reserved

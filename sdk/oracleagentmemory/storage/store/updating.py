@@ -36,10 +36,7 @@ from oracleagentmemory.storage.retention import (
     expiry,
     refreshes_expiry,
 )
-from oracleagentmemory.storage.rows import (
-    row_fingerprint,
-)
-from oracleagentmemory.storage.statements import CHANGEABLE
+from oracleagentmemory.storage.statements import changeable
 from oracleagentmemory.storage.store.attaching import Attaching, WantedImage
 from oracleagentmemory.storage.store.chunks import ChunkRows
 from oracleagentmemory.storage.store.drafts import (
@@ -182,6 +179,7 @@ class Updating(Attaching, Lifecycle, SummaryUpkeep):
         columns, content_text = _content_change(kind, record_type, content)
         if kind is IMAGE:
             columns, metadata = image_changes(content, index_text, metadata)
+            self._check_picture(record_id, columns)
         changes = Changes(
             columns,
             content_text,
@@ -232,7 +230,7 @@ class Updating(Attaching, Lifecycle, SummaryUpkeep):
             row = transaction.execute(statement, parameters).first()
             if row is None or not _in_thread(row, thread_id):
                 return 0
-            self._check_fingerprint(if_fingerprint, row_fingerprint(kind, row), record_id)
+            self._compare(transaction, if_fingerprint, kind, row)
             self._apply_changes(transaction, kind, record_type, row, changes)
             return 1
 
@@ -290,7 +288,7 @@ class Updating(Attaching, Lifecycle, SummaryUpkeep):
         record_id = row._mapping[kind.key]
         user_id = record_id if record_type == "user_profile" else getattr(row, "user_id", None)
         self._reserve(transaction, 2 + (len(changes.chunks.columns) if changes.chunks else 0))
-        self._set_columns(transaction, kind, record_id, values, changes)
+        self._set_columns(transaction, kind, record_id, values)
         self._note_update(transaction, kind, row, values, user_id)
         source = {"of_source_id": record_id, "source_type": record_type}
         if changes.rewrite is not None:
@@ -311,16 +309,13 @@ class Updating(Attaching, Lifecycle, SummaryUpkeep):
         kind: Kind,
         record_id: str,
         values: Mapping[str, Any],
-        changes: Changes,
     ) -> None:
-        with_bytes = "blob" in changes.columns
-        statement = self.statements.update(kind, with_bytes=with_bytes)
-        stored = {name: value for name, value in values.items() if with_bytes or name != "blob"}
-        transaction.execute(statement, {"id_": record_id, **stored})
+        statement = self.statements.update(kind, with_bytes="blob" in values)
+        transaction.execute(statement, {"id_": record_id, **values})
 
     def _new_values(self, kind: Kind, row: Any, changes: Changes) -> dict[str, Any]:
         """Return all changeable columns of a row as they will be."""
-        values = {name: row._mapping[name] for name in CHANGEABLE[kind.name]} | changes.columns
+        values = changeable(kind, row) | changes.columns
         if not isinstance(changes.metadata, _NotSetMarker):
             values["metadata"] = keep_reserved(changes.metadata, row.metadata)
         if not isinstance(changes.timestamp, _NotSetMarker):
