@@ -81,7 +81,8 @@ def test_r065_an_image_of_nobody_is_refused_before_a_model_sees_it(
 def test_r065_one_owner_of_the_three_is_enough(
     client: OracleAgentMemory, thread: OracleThread, store: SQLMemoryStore
 ) -> None:
-    for number, owner in enumerate(({"user_id": "u2", "agent_id": None}, {"agent_id": "a2"})):
+    owners: list[dict[str, Any]] = [{"user_id": "u2", "agent_id": None}, {"agent_id": "a2"}]
+    for number, owner in enumerate(owners):
         client.add_image(DATA, description="", image_id=str(number), **owner)
         row = row_of(store, str(number))
         assert (row.user_id, row.agent_id) == (owner.get("user_id"), owner.get("agent_id"))
@@ -97,8 +98,9 @@ def test_r066_owners_of_an_images_thread_are_those_of_the_image(
         assert (row.thread_id, row.user_id, row.agent_id) == ("t1", "u1", "a1")
     before = everything(store)
     for name, other in (("user_id", "u2"), ("user_id", None), ("agent_id", "a2")):
+        given: dict[str, Any] = {name: other}
         with pytest.raises(ValueError, match=f"{name} must be that of the thread 't1'"):
-            client.add_image(DATA, description="x", thread_id="t1", **{name: other})
+            client.add_image(DATA, description="x", thread_id="t1", **given)
     with pytest.raises(KeyError, match="nothing"):
         client.add_image(DATA, description="x", user_id="u1", thread_id="nothing")
     assert everything(store) == before
@@ -107,7 +109,7 @@ def test_r066_owners_of_an_images_thread_are_those_of_the_image(
 def test_r067_a_thread_takes_only_its_own_owners(
     thread: OracleThread, store: SQLMemoryStore
 ) -> None:
-    same = {"user_id": "u1", "agent_id": "a1", "thread_id": "t1"}
+    same: dict[str, Any] = {"user_id": "u1", "agent_id": "a1", "thread_id": "t1"}
     thread.add_image(DATA, description="x", image_id="i1")
     thread.add_image(DATA, description="x", image_id="i2", **same)
     for image_id in ("i1", "i2"):
@@ -115,8 +117,9 @@ def test_r067_a_thread_takes_only_its_own_owners(
     before = everything(store)
     for name in same:
         for other in ("x", None):
+            given: dict[str, Any] = {name: other}
             with pytest.raises(ValueError, match=f"{name} must be that of this thread"):
-                thread.add_image(DATA, description="x", **{name: other})
+                thread.add_image(DATA, description="x", **given)
     assert everything(store) == before
 
 
@@ -159,8 +162,9 @@ def test_r068_without_a_model_an_image_needs_a_description(
     client = open_client()
     thread = client.create_thread(user_id="u1")
     before = everything(store)
+    nothing: list[dict[str, Any]] = [{}, {"description": None}]
     for add in (client.add_image, thread.add_image):
-        for given in ({}, {"description": None}):
+        for given in nothing:
             with pytest.raises(ValueError, match=r"no model.*give a description"):
                 add(DATA, user_id="u1", **given)
     assert everything(store) == before
