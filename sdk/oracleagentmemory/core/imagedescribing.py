@@ -21,7 +21,7 @@ from oracleagentmemory.core.imageinput import (
     image_metadata,
     refuse_own_expiry,
 )
-from oracleagentmemory.core.images import describe_image
+from oracleagentmemory.core.images import describe_image, validate_image
 from oracleagentmemory.core.memoryinput import check_ids
 from oracleagentmemory.core.threadsettings import ThreadSettings
 from oracleagentmemory.errors import InvalidInputError, NotFoundError
@@ -195,7 +195,10 @@ class ImageDescribing:
         if not due.is_inline:
             return None, due
         self._store.refuse_in_transaction("describing an image")
-        return describe_image(self._llm, *picture(), settings.image_limits), None
+        data, mime_type = picture()
+        # The store decodes it as well, but a model must not be shown what cannot be stored.
+        validate_image(data, mime_type, max_bytes=settings.image_limits["max_raw_image_bytes"])
+        return describe_image(self._llm, data, mime_type, settings.image_limits), None
 
     def _stored_image(self, image_id: str) -> Picture:
         image = self._store.get("image", image_id, include_bytes=True)

@@ -9,12 +9,11 @@ from oracleagentmemory._notset import Maybe, _NotSetMarker
 from oracleagentmemory.apis.message import ImageMimeType
 from oracleagentmemory.apis.records import ImageRecord, MetadataValue
 from oracleagentmemory.apis.validation import check_metadata, check_text
-from oracleagentmemory.core.images import validate_image
+from oracleagentmemory.core.images import identify_image
 from oracleagentmemory.errors import InvalidInputError
 
 #: The key of a store's metadata that says what an image's bytes are.
 MIME_TYPE_KEY = "image_mime_type"
-
 
 #: The bytes of an image that was checked, and what they are.
 Picture = tuple[bytes, ImageMimeType]
@@ -23,15 +22,17 @@ Picture = tuple[bytes, ImageMimeType]
 def check_image(
     image: object, mime_type: Maybe[ImageMimeType], limits: Mapping[str, int]
 ) -> Picture:
-    """Check an image and return it with what it is.
+    """Check an image's length and format, and return it with what it is.
+
+    The store that is to hold it decodes it too.
 
     Args:
         mime_type: What the caller says it is; detected when omitted.
         limits: Resolved limits of the thread or the client.
 
     Raises:
-        InvalidInputError: If it is no still PNG, JPEG or WebP image, is not what ``mime_type``
-            says, or exceeds a limit.
+        InvalidInputError: If it is neither PNG, JPEG nor WebP, is not what ``mime_type`` says, or
+            has too many bytes.
     """
     if isinstance(mime_type, _NotSetMarker):
         named = None
@@ -44,7 +45,7 @@ def check_image(
         )
     if not isinstance(image, bytes):
         raise InvalidInputError(f"image must be bytes, not {type(image).__name__}")
-    return image, validate_image(image, named, max_bytes=limits["max_raw_image_bytes"])
+    return image, identify_image(image, named, max_bytes=limits["max_raw_image_bytes"])
 
 
 def check_description(description: Maybe[str | None]) -> Maybe[str | None]:

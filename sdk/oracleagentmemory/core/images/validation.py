@@ -49,6 +49,31 @@ def detect_mime_type(data: bytes) -> ImageMimeType:
     raise InvalidInputError("image is neither PNG, JPEG nor WebP; convert it to one of these")
 
 
+def identify_image(
+    data: bytes,
+    mime_type: ImageMimeType | None = None,
+    *,
+    max_bytes: int = DEFAULT_IMAGE_LIMITS["max_raw_image_bytes"],
+) -> ImageMimeType:
+    """Check how long an image is and what its first bytes say; return what it is.
+
+    Args:
+        mime_type: What the caller says the image is; ``None`` to take what it is.
+        max_bytes: ``max_raw_image_bytes`` of the resolved ``ImageInputLimitConfig``.
+
+    Raises:
+        InvalidInputError: The image is too large in bytes, of another type than the caller says,
+            or no image.
+    """
+    check_byte_length(data, max_bytes)
+    found = detect_mime_type(data)
+    if mime_type is not None and mime_type is not found:
+        if not isinstance(mime_type, ImageMimeType):
+            raise InvalidInputError("mime_type must be an ImageMimeType member")
+        raise InvalidInputError(f"image is {found.value}, not {mime_type.value}; correct mime_type")
+    return found
+
+
 def validate_image(
     data: bytes,
     mime_type: ImageMimeType | None = None,
@@ -69,12 +94,7 @@ def validate_image(
         InvalidInputError: The image is too large in bytes or pixels (20,000,000), of another type
             than the caller says, animated, damaged, or no image.
     """
-    check_byte_length(data, max_bytes)
-    found = detect_mime_type(data)
-    if mime_type is not None and mime_type is not found:
-        if not isinstance(mime_type, ImageMimeType):
-            raise InvalidInputError("mime_type must be an ImageMimeType member")
-        raise InvalidInputError(f"image is {found.value}, not {mime_type.value}; correct mime_type")
+    found = identify_image(data, mime_type, max_bytes=max_bytes)
     with opened(data, found) as image:
         image.load()
     return found
