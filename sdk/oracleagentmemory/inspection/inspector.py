@@ -84,10 +84,10 @@ class StoreInspector:
         self._texts = Texts(store)
         sources = {
             kind: Source(kind, store, self._texts)
-            for kind in ("memory", "message", "thread", "document")
+            for kind in ("memory", "message", "thread", "image")
         }
         self._sources = sources
-        self._pages = {kind: Pages(sources[kind]) for kind in ("memory", "message", "thread")}
+        self._pages = {kind: Pages(source) for kind, source in sources.items()}
         self._facets = {kind: FacetCounts(sources[kind], self._pages[kind]) for kind in self._pages}
         self._changes = Changes(store.extras)
         self._relations = Relations(tables, self._pages["memory"])
@@ -268,7 +268,8 @@ class StoreInspector:
         """Return records that something other than our SDK wrote last, newest first.
 
         A record is compared with the fingerprint that our SDK noted when it last wrote it; one
-        that it never wrote has none. Records deleted by others leave no trace.
+        that it never wrote has none. Records deleted by others leave no trace, and neither do
+        bytes of an image that were replaced by as many others: ``check`` of a store finds those.
 
         Args:
             before: ``OutsidePage.older`` of another page.

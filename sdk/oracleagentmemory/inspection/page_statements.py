@@ -81,9 +81,10 @@ class PageStatements:
         source, state = self.source, self.source.state.c
         same = source.table.c.record_id == keys.c.record_id
         noted = state.fingerprint.label("noted_fingerprint")
-        notes = (state.version, state.updated_at, state.effective_at, noted)
+        content = state.content_hash.label("noted_content")
+        notes = (state.version, state.updated_at, state.effective_at, noted, content)
         return (
-            sa.select(*source.table.c, *notes)
+            sa.select(*source.columns, *notes)
             .select_from(source.noted(keys.join(source.table, same)))
             .order_by(*ordered([keys.c[column.name] for column in source.order], direction))
         )

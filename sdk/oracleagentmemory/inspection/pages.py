@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, cast
 
 import sqlalchemy as sa
 
+from oracleagentmemory.apis.records import MessageRecord
 from oracleagentmemory.inspection.cursors import cursor_text, parse_cursor
 from oracleagentmemory.inspection.page_statements import Direction, PageStatements
 from oracleagentmemory.inspection.results import COUNT_LIMIT, Count, Page, Row, RowKind
 from oracleagentmemory.inspection.selection import Criteria
 from oracleagentmemory.inspection.sources import Source
+from oracleagentmemory.storage.attached import with_attached
 from oracleagentmemory.storage.filters import Filter
+from oracleagentmemory.storage.fingerprints import marked_image
 from oracleagentmemory.storage.kinds import kind_of
 from oracleagentmemory.storage.rows import effective_time, to_record
 
@@ -40,7 +45,7 @@ class Pages:
             binds |= parse_cursor(self._kind, cursor)
         statement = self.statements.rows(criteria, direction)
         found = connection.execute(statement, binds | {"limit": limit + 1}).all()
-        rows, more = [self._row(row) for row in found[:limit]], len(found) > limit
+        rows, more = self._rows(connection, found[:limit]), len(found) > limit
         if direction == "newer":
             rows.reverse()
         first, last = (self.cursor(rows[at]) if rows else cursor for at in (0, -1))
@@ -85,8 +90,20 @@ class Pages:
         key = (row.created_at, row.id) if row.seq is None else (row.seq,)
         return cursor_text(self._kind, key)
 
+    def _rows(self, connection: sa.Connection, found: Sequence[sa.Row[Any]]) -> list[Row]:
+        """Return rows, those of messages with their image parts."""
+        rows = [self._row(row) for row in found]
+        if self._kind != "message":
+            return rows
+        contents = [(cast("MessageRecord", row.record), row.columns["content"]) for row in rows]
+        records = with_attached(connection, self._source.tables, contents)
+        return [replace(row, record=one) for row, one in zip(rows, records, strict=True)]
+
     def _row(self, row: sa.Row[Any]) -> Row:
-        columns = dict(zip(self._source.table.c.keys(), row, strict=False))
+        names = [column.name for column in self._source.columns]
+        columns = dict(zip(names, row, strict=False))
+        if self._kind == "image":
+            columns = marked_image(columns, row.noted_content)
         return Row(
             kind=self._kind,
             record=cast("Any", to_record(kind_of(self._kind), row)),

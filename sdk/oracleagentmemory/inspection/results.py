@@ -10,15 +10,16 @@ from typing import Any, Literal, TypeAlias
 
 from oracleagentmemory.apis.records import (
     AgentProfileRecord,
+    ImageRecord,
     MemoryRecord,
     MessageRecord,
     ThreadRecord,
     UserProfileRecord,
 )
-from oracleagentmemory.storage.fingerprints import fingerprint
+from oracleagentmemory.storage.fingerprints import ImageMark, fingerprint
 
 #: The kinds of record that have pages, counts and day series.
-RowKind: TypeAlias = Literal["memory", "message", "thread"]
+RowKind: TypeAlias = Literal["memory", "message", "thread", "image"]
 #: Counts are exact up to here.
 COUNT_LIMIT = 10_000
 
@@ -28,9 +29,9 @@ class Row:
     """A record with what the store knows about it.
 
     Attributes:
-        record: The record as the store's ``get`` returns it.
+        record: The record as the store's ``get`` returns it, without the bytes of images.
         seq: Its number in the order of creation; ``None`` for a thread, which has none.
-        columns: The stored row by column name.
+        columns: The stored row by column name; bytes of an image are an ``ImageMark``.
         version: How often our SDK wrote it, from 1; ``None`` when that is not recorded.
         created_at: Aware, UTC, like the other times.
         effective_at: The caller's timestamp when it is ISO-8601, else ``created_at``.
@@ -40,7 +41,7 @@ class Row:
     """
 
     kind: RowKind
-    record: MemoryRecord | MessageRecord | ThreadRecord
+    record: MemoryRecord | MessageRecord | ThreadRecord | ImageRecord
     seq: int | None
     columns: Mapping[str, Any] = field(repr=False)
     version: int | None
@@ -60,9 +61,15 @@ class Row:
         """The record's id."""
         return self.record.id
 
+    @property
+    def byte_count(self) -> int | None:
+        """How many bytes an image has; ``None`` for other kinds."""
+        mark = self.columns.get("blob")
+        return mark.byte_count if isinstance(mark, ImageMark) else None
+
     @functools.cached_property
     def fingerprint(self) -> str:
-        """What ``if_fingerprint`` of an update or delete is compared with."""
+        """What ``if_fingerprint`` of an update or delete is compared with; reads no bytes."""
         return fingerprint(self.kind, self.columns)
 
 

@@ -28,7 +28,7 @@ class RecordFilters(TypedDict, total=False):
         user_ids: The users that the asking person may see; records of others, and of no user,
             do not exist for them. ``None`` is everybody, an empty collection nobody.
         memory_types: Memory types (memories only); one type may be given as a string.
-        status: ``"valid"`` or ``"invalid"`` (memories and messages only).
+        status: ``"valid"`` or ``"invalid"`` (not for threads).
         metadata_filter: A documented metadata filter; ``None`` and ``{}`` do not filter.
         ids: Record ids.
     """
@@ -48,10 +48,10 @@ class Filters(RecordFilters, total=False):
 
     Attributes:
         since, until: Bounds of the effective time, the first included, the second not. Aware.
-        text: Words (memories and messages only). All of them, stop words apart, must stand in
-            one of the parts of 4,000 characters under which a record is searched, whatever
-            their case and ending. Nothing in it is query syntax. Without any visible
-            character it does not filter; without any word nothing matches.
+        text: Words, of images in their description (not for threads). All of them, stop words
+            apart, must stand in one of the parts of 4,000 characters under which a record is
+            searched, whatever their case and ending. Nothing in it is query syntax. Without any
+            visible character it does not filter; without any word nothing matches.
     """
 
     since: datetime | None

@@ -11,8 +11,8 @@ from sqlalchemy.sql.elements import ColumnElement
 from oracleagentmemory.inspection.texts import Texts
 from oracleagentmemory.storage.constructs import unindexed
 from oracleagentmemory.storage.filters import Filter, metadata_matches
-from oracleagentmemory.storage.kinds import MEMORY, MESSAGE
-from oracleagentmemory.storage.statements import bind, not_expired
+from oracleagentmemory.storage.kinds import IMAGE, MEMORY, MESSAGE, kind_of
+from oracleagentmemory.storage.statements import bind, columns_of, visible
 from oracleagentmemory.storage.types import UtcTime
 
 if TYPE_CHECKING:
@@ -22,13 +22,14 @@ Condition = ColumnElement[bool]
 #: Parts of a shape that ask for words.
 WORDS = frozenset({"words", "each_words"})
 _FACETED = ("memory_type", "status", "user_id", "agent_id")
-_SEARCHED = {kind.name: kind.types for kind in (MEMORY, MESSAGE)}
+_SEARCHED = {kind.name: kind.types for kind in (MEMORY, MESSAGE, IMAGE)}
 
 
 class Source:
     """The table of one kind of record, left-joined with what our SDK notes about its rows.
 
     Attributes:
+        columns: What is read of a row: all of it, but of an image's bytes their number.
         order: The columns that order rows by age; unique together.
         effective_at: Effective time; for rows that another SDK wrote, the time of creation.
         faceted: The columns whose values facets count.
@@ -36,7 +37,9 @@ class Source:
 
     def __init__(self, kind: str, store: SQLMemoryStore, texts: Texts) -> None:
         self.kind = kind
-        self.table: sa.Table = getattr(store.tables, kind)
+        self.tables = store.tables
+        self.table: sa.Table = kind_of(kind).table(store.tables)
+        self.columns = columns_of(kind_of(kind), self.table, with_bytes=False)
         self.state: sa.FromClause = store.extras.record_state
         if not store.has_extras:
             self.state = _nothing_like(store.extras.record_state)
@@ -80,8 +83,9 @@ class Source:
         return chosen.select_from(rows).where(*conditions).limit(limit)
 
     def visible(self) -> list[Condition]:
-        """The condition that hides expired rows."""
-        return [not_expired(self.table)] if "expires_at" in self.table.c else []
+        """The condition that hides expired rows, and images of expired messages."""
+        kind = kind_of(self.kind)
+        return [visible(kind, self.tables)] if kind.expires else []
 
     def conditions(
         self, shape: frozenset[str], metadata: Filter | None, *, user_by_index: bool = True
