@@ -225,8 +225,8 @@ def test_filters_that_do_not_fit_the_kind_are_refused_not_ignored(world: World) 
         inspector.page("message", memory_types=["fact"])
     with pytest.raises(InvalidInputError, match="status does not apply"):
         inspector.count("thread", status="valid")
-    with pytest.raises(InvalidInputError, match="unknown kind 'image'"):
-        inspector.page("image")  # type: ignore[arg-type]
+    with pytest.raises(InvalidInputError, match="unknown kind 'relation'"):
+        inspector.page("relation")  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="unknown filter 'userid'"):
         inspector.page("memory", userid="ada")  # type: ignore[call-arg]
     with pytest.raises(WrongTypeError):
