@@ -10,6 +10,7 @@ import pytest
 from benchmarks import __main__ as command
 from benchmarks import (
     bench_card,
+    bench_extraction,
     bench_hops,
     bench_keyword,
     bench_quality,
@@ -114,3 +115,16 @@ def test_an_unknown_part_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         command.main(["searhc"])
     assert "no part 'searhc'" in capsys.readouterr().err
+
+
+def test_extraction_is_measured_without_its_model() -> None:
+    results = bench_extraction.run(memories=200, rounds=3)
+    held = bench_extraction.checks(results)
+    assert held["extractions find and link what the model names"] is True
+    assert results["extractions"] == 12
+    ways = ("extraction", "extraction_with_links", "extraction_alone")
+    assert set(results["ratios"]) == {f"{one}_to_batch_add" for one in ways}
+    slow = results | {"ratios": {"extraction_to_batch_add": 10.1}}
+    assert (
+        bench_extraction.checks(slow)["extraction takes at most 10 batch adds a message"] is False
+    )
