@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
-from oracleagentmemory._notset import NOT_SET_MARKER, Maybe, given
+from oracleagentmemory._notset import Maybe, given
 from oracleagentmemory.apis.llms.llm import ILlm
 from oracleagentmemory.apis.message import ImageMimeType, get_or_generate_id
 from oracleagentmemory.apis.records import ImageRecord, MetadataValue
@@ -21,8 +21,8 @@ from oracleagentmemory.core.imageinput import (
     image_metadata,
     refuse_own_expiry,
 )
-from oracleagentmemory.core.images import describe_image, validate_image
-from oracleagentmemory.core.memoryinput import check_ids
+from oracleagentmemory.core.images import describe_image
+from oracleagentmemory.core.memoryinput import check_ids, only_given
 from oracleagentmemory.core.threadsettings import ThreadSettings
 from oracleagentmemory.errors import InvalidInputError, NotFoundError
 from oracleagentmemory.storage.engine import WriteTransaction
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from oracleagentmemory.core.oraclememorystore import OracleMemoryStore
 
 P = ParamSpec("P")
+T = TypeVar("T")
 
 Owners = Mapping[str, str | None]
 
@@ -72,9 +73,10 @@ class ImageDescribing:
     _work: BackgroundWork
     _llm: ILlm | None
 
-    def write(self, prepared: Prepared[Any]) -> Any:
-        """Apply a change and return its result."""
-        return self._store.write(prepared)
+    if TYPE_CHECKING:
+
+        def write(self, prepared: Prepared[T]) -> T:
+            """Apply a change and return its result, as clients and threads do."""
 
     def _image_addition(
         self, new: ImageInput, image_id: Maybe[str], settings: ThreadSettings, owners: Owners
@@ -86,22 +88,29 @@ class ImageDescribing:
         """
         check_ids(image_id=image_id)
         new_id = get_or_generate_id(given(image_id, None))
-        picture = check_image(new.image, new.mime_type, settings.image_limits)
-        metadata = image_metadata(new.metadata, picture[1])
+        data, mime_type = picture = check_image(new.image, new.mime_type, settings.image_limits)
+        metadata = image_metadata(new.metadata, mime_type)
+
+        def addition(text: str) -> Prepared[str]:
+            added = self._store.prepare_add(
+                [data],
+                "image",
+                record_ids=[new_id],
+                index_texts=[text],
+                metadata=[metadata],
+                **{f"{name}s": owner for name, owner in owners.items()},
+                **new.fields,
+            )
+            return added.map(lambda ids: ids[0])
+
         description, job = given(check_description(new.description), None), None
+        # Made before a model is asked, too: it says what is wrong with the image and all else.
+        prepared = addition(description or "")
         if description is None:
             due = self._job(new_id, settings, owners, "add_image")
-            description, job = self._described(due, settings, lambda: picture)
-        prepared = self._store.prepare_add(
-            [picture[0]],
-            "image",
-            record_ids=[new_id],
-            index_texts=[description or ""],
-            metadata=[metadata],
-            **{f"{name}s": owner for name, owner in owners.items()},
-            **new.fields,
-        )
-        return ImageChange(self._with_job(prepared.map(lambda ids: ids[0]), job), settings, job)
+            text, job = self._described(due, settings, lambda: picture)
+            prepared = prepared if text is None else addition(text)
+        return ImageChange(self._with_job(prepared, job), settings, job)
 
     def _image_update(
         self,
@@ -118,32 +127,34 @@ class ImageDescribing:
         """
         refuse_own_expiry(stored, new.fields)
         picture = check_replacement(new.image, new.mime_type, settings.image_limits)
-        changes, job = dict(new.fields), None
-        description = check_description(new.description)
+        description, job = check_description(new.description), None
+        if description is None and picture is None:
+            # What a model says is true of the bytes that it sees, so they must not change.
+            if_fingerprint = if_fingerprint or self._store.fingerprint("image", stored.id)
+
+        def update(text: Maybe[str]) -> Prepared[str]:
+            return self._prepared_update(
+                stored.id, new, picture, text, if_fingerprint=if_fingerprint, **where
+            )
+
+        # Made before a model is asked, too: it says what is wrong with all else.
+        prepared = update("" if description is None else description)
         if description is None:
             owners = {name: getattr(stored, name) for name in ("thread_id", "user_id", "agent_id")}
             due = self._job(stored.id, settings, owners, "update_image")
-            if picture is None:
-                # What a model says is true of the bytes that it sees, so they must not change.
-                if_fingerprint = if_fingerprint or self._store.fingerprint("image", stored.id)
-                text, job = self._described(due, settings, lambda: self._stored_image(stored.id))
-                description = stored.content if text is None else text
-            else:
-                text, job = self._described(due, settings, lambda: picture)
-                description = text or ""
-        if isinstance(description, str):
-            changes["index_text"] = description
-        prepared = self._prepared_update(
-            stored.id, new.metadata, picture, changes, if_fingerprint=if_fingerprint, **where
-        )
+            seen = functools.partial(self._stored_image, stored.id, picture)
+            text, job = self._described(due, settings, seen)
+            if text is None and picture is None:
+                text = stored.content
+            prepared = update(text) if text else prepared
         return ImageChange(self._with_job(prepared, job), settings, job)
 
     def _prepared_update(
         self,
         image_id: str,
-        metadata: Maybe[MetadataValue],
+        new: ImageInput,
         picture: Picture | None,
-        changes: dict[str, Any],
+        description: Maybe[str],
         **conditions: Any,
     ) -> Prepared[str]:
         """Return the change of an image's columns.
@@ -151,14 +162,14 @@ class ImageDescribing:
         Raises:
             NotFoundError: When it is written and there is no such image any more.
         """
+        changes = {**new.fields, **only_given(index_text=description, metadata=new.metadata)}
         clears = False
         if picture is not None:
-            named = image_metadata(metadata, picture[1])
-            changes |= {"content": picture[0], "metadata": named}
+            data, mime_type = picture
             # A store keeps the metadata that is there when nothing but the format is named.
-            clears = metadata is not NOT_SET_MARKER and len(named) == 1
-        elif metadata is not NOT_SET_MARKER:
-            changes["metadata"] = metadata
+            named = image_metadata(new.metadata, mime_type)
+            clears = "metadata" in changes and len(named) == 1
+            changes |= {"content": data, "metadata": named}
 
         def found(count: int) -> str:
             if not count:
@@ -195,12 +206,12 @@ class ImageDescribing:
         if not due.is_inline:
             return None, due
         self._store.refuse_in_transaction("describing an image")
-        data, mime_type = picture()
-        # The store decodes it as well, but a model must not be shown what cannot be stored.
-        validate_image(data, mime_type, max_bytes=settings.image_limits["max_raw_image_bytes"])
-        return describe_image(self._llm, data, mime_type, settings.image_limits), None
+        return describe_image(self._llm, *picture(), settings.image_limits), None
 
-    def _stored_image(self, image_id: str) -> Picture:
+    def _stored_image(self, image_id: str, new: Picture | None) -> Picture:
+        """Return the new bytes of an image, or else those that are stored."""
+        if new is not None:
+            return new
         image = self._store.get("image", image_id, include_bytes=True)
         if not isinstance(image, ImageRecord) or image.bytes is None:
             raise no_image(image_id)
@@ -258,7 +269,7 @@ def described(
         changing = change(self, *args, **kwargs)
         if changing.job is not None:
             self._work.refuse_in_transaction(changing.settings, "describing an image")
-        image_id: str = self.write(changing.prepared)
+        image_id = self.write(changing.prepared)
         if changing.job is not None:
             self._work.start(changing.job, self._llm)
         return image_id

@@ -252,15 +252,23 @@ def test_r069_what_is_no_still_image_is_refused_before_anything_happens(
         ({"image_id": 5}, TypeError, "image_id"),
         ({"user_id": "u" * 129}, ValueError, "user_id"),
         ({"colour": "red"}, TypeError, "colour"),
+        ({"index_texts": ["y"]}, TypeError, "index_texts"),
     ],
 )
-def test_a_bad_argument_stores_nothing(
-    client: OracleAgentMemory, store: SQLMemoryStore, given: Any, error: type[Exception], words: str
+def test_a_bad_argument_is_refused_before_a_model_is_asked(
+    client: OracleAgentMemory,
+    store: SQLMemoryStore,
+    server: ScriptedModelServer,
+    given: Any,
+    error: type[Exception],
+    words: str,
 ) -> None:
     before = everything(store)
-    with pytest.raises(error, match=words):
-        client.add_image(DATA, **{"description": "x", "user_id": "u1", **given})
+    for description in ("x", None):
+        with pytest.raises(error, match=words):
+            client.add_image(DATA, **{"description": description, "user_id": "u1", **given})
     assert everything(store) == before
+    assert server.requests == []
 
 
 def test_r073_a_stores_name_of_the_format_stays_out_of_metadata(

@@ -168,12 +168,19 @@ def test_a_description_of_other_bytes_than_the_model_saw_is_not_stored(
     ],
 )
 def test_r047_a_change_that_cannot_be_made_changes_nothing(
-    both: dict[str, Any], store: SQLMemoryStore, owner: str, given: Any, error: type[Exception]
+    both: dict[str, Any],
+    store: SQLMemoryStore,
+    server: ScriptedModelServer,
+    owner: str,
+    given: Any,
+    error: type[Exception],
 ) -> None:
     before = everything(store)
-    with pytest.raises(error):
-        both[owner].update_image("i1", **given)
+    for description in ({}, {"description": None}) if given else ({},):
+        with pytest.raises(error):
+            both[owner].update_image("i1", **{**description, **given})
     assert everything(store) == before
+    assert server.requests == []
 
 
 def test_images_of_other_threads_are_not_found(
