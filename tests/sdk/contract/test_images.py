@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from datetime import timedelta
 from typing import Any
 
@@ -15,7 +16,7 @@ from oracleagentmemory.errors import ConflictError, InvalidInputError, NotFoundE
 from oracleagentmemory.storage.store.images import MOST_IMAGE_BYTES
 from oracleagentmemory.storage.writes import Prepared
 from tests.sdk.contract.conftest import MakeStore
-from tests.sdk.contract.snapshots import check_agreement, rows_of
+from tests.sdk.contract.snapshots import check_agreement, everything, rows_of
 from tests.sdk.images.pictures import moving, plain
 from tests.sdk.search.stores import DIMENSION, Clock, WordEmbedder
 
@@ -286,6 +287,44 @@ def test_a_dump_brings_the_bytes_back(store: SQLMemoryStore) -> None:
     report = store.restore(lines, ids="new")
     assert len(report.new_ids["image"]) == 1
     assert store.check().ok
+
+
+def test_a_dump_with_other_bytes_than_those_dumped_is_refused(store: SQLMemoryStore) -> None:
+    add(store, "i1", data=NEWER)
+    with store.dump() as stream:
+        lines = list(stream)
+    store.delete("image", "i1")
+    before = everything(store)
+    swapped = [line.replace(b64encode(NEWER), b64encode(OTHER)) for line in lines]
+    assert swapped != lines
+    with pytest.raises(InvalidInputError, match="line 3 of the dump: image 'i1' has other bytes"):
+        store.restore(swapped)
+    assert everything(store) == before
+    store.restore(lines)
+    assert image(store, "i1", include_bytes=True).bytes == NEWER
+
+
+def test_bytes_changed_outside_stay_known_as_such_through_a_dump(store: SQLMemoryStore) -> None:
+    add(store, "i1", data=NEWER)
+    table = store.tables.document
+
+    def swap(transaction: Any) -> None:
+        transaction.execute(sa.select(table).with_for_update())
+        transaction.execute(sa.update(table).values(blob=OTHER + b"longer"))
+
+    store.write(Prepared(swap))
+    with store.dump() as stream:
+        lines = list(stream)
+    store.delete("image", "i1")
+    store.restore(lines)
+    assert image(store, "i1", include_bytes=True).bytes == OTHER + b"longer"
+    report = store.check()
+    assert [(one.code, one.examples) for one in report.findings] == [
+        ("changed_outside", ("image i1",))
+    ]
+    store.repair(report)
+    assert store.check().ok
+    check_agreement(store)
 
 
 def test_an_expired_image_cannot_be_changed_by_those_who_do_not_see_it(

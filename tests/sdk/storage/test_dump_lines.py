@@ -114,6 +114,15 @@ FAULTS: dict[str, tuple[Callable[[Lines], None], str]] = {
     "content that is no list": (set_value("message", "content", "hello"), "list of parts"),
     "a part without type": (set_value("message", "content", [{"text": "a"}]), "list of parts"),
     "a key with NUL": (set_value("memory", "metadata", {"a\0": 1}), "NUL"),
+    "an image of no format": (
+        set_value("document", "document_metadata", {"mime_type": "image/gif"}),
+        "mime_type of image/png, image/jpeg, image/webp",
+    ),
+    "an image without format": (set_value("document", "document_metadata", None), "mime_type"),
+    "bytes that are no image": (
+        set_value("document", "blob", base64.b64encode(b"junk").decode()),
+        "image 'i1' cannot be stored: image is neither",
+    ),
     "a memory related to itself": (
         set_value("memory_link", "source_memory_id", "m2"),
         "related to itself",
