@@ -19,8 +19,6 @@ import numpy as np
 import sqlalchemy as sa
 from numpy.typing import NDArray
 
-from oracleagentmemory.storage.blas import one_blas_thread
-
 #: Tables of a store that one added record fills, in the order of their foreign keys.
 FILLED_TABLES = ("message", "record_chunks", "x_chunk_token", "x_record_state", "x_change")
 
@@ -85,10 +83,9 @@ def ratio(
 
 
 def matvec(matrix: NDArray[np.float32], query: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Do the one product that an exact search cannot do without."""
-    with one_blas_thread():
-        product: NDArray[np.float32] = matrix @ query
-        return product
+    """Do the one product that an exact search cannot do without, on one thread."""
+    product: NDArray[np.float32] = np.vecdot(matrix, query)
+    return product
 
 
 @contextmanager

@@ -5,18 +5,15 @@ from __future__ import annotations
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
 import pytest
 import sqlalchemy as sa
-from threadpoolctl import ThreadpoolController
 
 from oracleagentmemory.apis.records import RecordStatus
 from oracleagentmemory.core import SQLiteMemoryStore
-from oracleagentmemory.storage.blas import one_blas_thread
 from oracleagentmemory.storage.retrieval import _best_rows
 from oracleagentmemory.storage.vector_reads import VectorReads
 from tests.sdk.search.stores import ScopedWordEmbedder, WordEmbedder, add, ids, open_store, unit
@@ -210,28 +207,6 @@ def test_a_scope_bigger_than_the_budget_is_streamed_and_weighted_alike(tmp_path:
         (record.id, pytest.approx(distance, abs=1e-9)) for record, distance in streamed
     ]
     store.close()
-
-
-@pytest.fixture
-def two_blas_threads() -> Iterator[Callable[[], list[int]]]:
-    controller = ThreadpoolController().select(user_api="blas")
-
-    def counts() -> list[int]:
-        return [library.get_num_threads() for library in controller.lib_controllers]
-
-    with controller.limit(limits=2):
-        yield counts
-
-
-def test_the_scan_runs_on_one_thread_and_restores_the_callers_limit(
-    two_blas_threads: Callable[[], list[int]],
-) -> None:
-    before = two_blas_threads()
-    with one_blas_thread():
-        with one_blas_thread():
-            assert set(two_blas_threads()) == {1}
-        assert set(two_blas_threads()) == {1}
-    assert two_blas_threads() == before
 
 
 def test_threads_search_while_one_writes(tmp_path: Path) -> None:

@@ -159,7 +159,10 @@ class LocalEmbedder(IEmbedder):
         counts = [float(frequencies[token]) if token < known else 0.0 for token in tokens]
         weights = [math.log((chunk_count + 1) / (count + 1)) for count in counts]
         rows = self._model.table.take(tokens or [0], axis=0)
-        vector: NDArray[np.float32] = np.array(weights or [0], np.float32) @ rows
+        # Not `@`: for many tokens BLAS would start its threads.
+        vector: NDArray[np.float32] = np.einsum(
+            "t,td->d", np.array(weights or [0], np.float32), rows
+        )
         length = math.sqrt(float(vector @ vector))
         if length == 0:
             plain: NDArray[np.float32] = self.embed([text], is_query=True)[0]
