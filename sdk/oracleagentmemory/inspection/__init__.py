@@ -10,6 +10,7 @@ from oracleagentmemory.inspection.explain import (
     Standing,
 )
 from oracleagentmemory.inspection.inspector import StoreInspector
+from oracleagentmemory.inspection.provenance import SourceRow, Sources
 from oracleagentmemory.inspection.relations import RelationFilters, RelationPage, RelationRow
 from oracleagentmemory.inspection.results import (
     Actor,
@@ -59,6 +60,8 @@ __all__ = [
     "RelationRow",
     "Row",
     "RowKind",
+    "SourceRow",
+    "Sources",
     "Standing",
     "StandingSummary",
     "Statistics",

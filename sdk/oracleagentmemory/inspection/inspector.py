@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from datetime import date, tzinfo
 from typing import TYPE_CHECKING, Unpack, cast
 
@@ -20,6 +20,7 @@ from oracleagentmemory.inspection.explain import ExplainScope, Explanation, expl
 from oracleagentmemory.inspection.facets import FacetCounts
 from oracleagentmemory.inspection.page_statements import Direction
 from oracleagentmemory.inspection.pages import Pages
+from oracleagentmemory.inspection.provenance import Provenance, Sources
 from oracleagentmemory.inspection.relations import (
     RelationFilters,
     RelationPage,
@@ -64,6 +65,7 @@ if TYPE_CHECKING:
 MAX_PAGE = 1_000
 # Each has two ends, which are read as one list of ids.
 _MAX_RELATIONS = 500
+_MAX_SOURCES = 500
 _EMPTY_DIGEST = ThreadDigest(message_count=0, memory_count=0, first_text="", last_effective_at=None)
 
 
@@ -91,6 +93,7 @@ class StoreInspector:
         self._facets = {kind: FacetCounts(sources[kind], self._pages[kind]) for kind in self._pages}
         self._changes = Changes(store.extras)
         self._relations = Relations(tables, self._pages["memory"])
+        self._provenance = Provenance(store, self._pages["memory"], self._pages["message"])
         self._users = Actors(ActorStatements("user", tables, sources))
         self._agents = Actors(ActorStatements("agent", tables, sources))
         self._digests = Digests(sources)
@@ -222,6 +225,44 @@ class StoreInspector:
             return Count(value=0, capped=False)
         with self._store.engine.read() as connection:
             return self._relations.count(connection, binds)
+
+    def sources(
+        self,
+        memory_ids: Sequence[str],
+        *,
+        user_ids: Collection[str] | None = None,
+        limit: int = 50,
+    ) -> dict[str, Sources]:
+        """Return where memories came from: their sources with the messages, by memory id.
+
+        The statements do not grow with the number of sources, up to 500 messages.
+
+        Args:
+            memory_ids: The memories; an unknown one has no sources.
+            user_ids: The users that the asking person may see; messages of others are ``None``.
+            limit: Sources of each memory, 1 to 500; ``Sources.count`` says how many there are.
+
+        Raises:
+            InvalidInputError: If an id or the limit is not valid.
+        """
+        wanted, scope = _id_list(memory_ids, "memory_ids"), id_set(user_ids, "user_ids")
+        _check_limit(limit, most=_MAX_SOURCES)
+        return self._provenance.sources(wanted, scope, limit)
+
+    def derived(
+        self, message_ids: Sequence[str], *, user_ids: Collection[str] | None = None
+    ) -> dict[str, list[Row]]:
+        """Return the memories that came from messages, by message id, oldest first.
+
+        Args:
+            message_ids: The messages, such as those of one page; an unknown one taught nothing.
+            user_ids: The users that the asking person may see; memories of others are left out.
+
+        Raises:
+            InvalidInputError: If an id is not valid.
+        """
+        wanted, scope = _id_list(message_ids, "message_ids"), id_set(user_ids, "user_ids")
+        return self._provenance.derived(wanted, scope)
 
     def changes(
         self,
@@ -434,6 +475,8 @@ class StoreInspector:
         with self._store.engine.read() as connection:
             chunks, orphans, vectors = self._tables.chunks(connection)
             types, statuses = self._tables.memories(connection)
+            extras = self._store.extras if self._store.has_extras else None
+            sources, orphan_sources = self._tables.sources(connection, extras)
             return Statistics(
                 rows=self._tables.rows(connection),
                 expired=self._tables.expired(connection),
@@ -442,6 +485,8 @@ class StoreInspector:
                 chunks=chunks,
                 orphan_chunks=orphans,
                 vectors=vectors,
+                sources=sources,
+                orphan_sources=orphan_sources,
                 dimension=config.dimension,
                 embedder_id=config.embedder_id,
                 file_bytes=file_bytes,
@@ -477,6 +522,12 @@ class StoreInspector:
             return ActorPage(actors=[], previous=None, next=None)
         with self._store.engine.read() as connection:
             return actors.page(connection, criteria, direction, cursor, limit)
+
+
+def _id_list(ids: Sequence[str], what: str) -> list[str]:
+    """Check ids and return each once, in their order."""
+    known = id_set(ids, what) or ()
+    return [one for one in dict.fromkeys(ids) if one in known]
 
 
 def _one_cursor(before: int | str | None, after: int | str | None) -> str | None:

@@ -252,6 +252,9 @@ class Statistics:
         chunks: Stored text parts.
         orphan_chunks: Text parts whose record is gone.
         vectors: Text parts with a vector.
+        sources: Notes of which message a memory was extracted from; ``None`` on a store without
+            our own tables.
+        orphan_sources: Of these, notes whose memory or message is gone.
         dimension: Numbers in each vector; ``None`` before the first.
         embedder_id: Identity of the embedder that made them, if it has one.
         file_bytes: Size of the database file; ``None`` where the store is not a file.
@@ -264,6 +267,8 @@ class Statistics:
     chunks: int
     orphan_chunks: int
     vectors: int
+    sources: int | None
+    orphan_sources: int | None
     dimension: int | None
     embedder_id: str | None
     file_bytes: int | None

@@ -11,6 +11,7 @@ import sqlalchemy as sa
 from oracleagentmemory.apis.records import MEMORY_TYPES, RecordStatus
 from oracleagentmemory.inspection.sources import Condition, Source
 from oracleagentmemory.storage.constructs import utc_now
+from oracleagentmemory.storage.extras import ExtraTables
 from oracleagentmemory.storage.layout import ManagedTables
 
 
@@ -74,6 +75,23 @@ class TableCounts:
             connection.execute(_count(chunks)).scalar_one(),
             connection.execute(_count(chunks, self._orphaned())).scalar_one(),
             0 if embedded is None else connection.execute(embedded).scalar_one(),
+        )
+
+    def sources(
+        self, connection: sa.Connection, extras: ExtraTables | None
+    ) -> tuple[int | None, int | None]:
+        """Notes of where memories came from: all, and those whose memory or message is gone."""
+        if extras is None:
+            return None, None
+        source, tables = extras.source, self._tables
+        ends = (
+            (tables.memory.c.record_id, source.c.memory_id),
+            (tables.message.c.record_id, source.c.message_id),
+        )
+        lost = sa.or_(*(~sa.exists().where(record_id == end) for record_id, end in ends))
+        return (
+            connection.execute(_count(source)).scalar_one(),
+            connection.execute(_count(source, lost)).scalar_one(),
         )
 
     def _orphaned(self) -> Condition:
