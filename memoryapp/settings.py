@@ -59,6 +59,9 @@ except SettingsError as error:
 DEBUG = ENVIRONMENT.django_debug
 ALLOWED_HOSTS = ENVIRONMENT.django_allowed_hosts
 DATA_UPLOAD_MAX_MEMORY_SIZE = ENVIRONMENT.memory_max_body_bytes
+# Django counts no file into the bound above, and would write each to a temporary folder.
+FILE_UPLOAD_MAX_MEMORY_SIZE = ENVIRONMENT.memory_max_body_bytes
+FILE_UPLOAD_HANDLERS = ["memoryapp.uploads.BoundedUploadHandler"]
 
 MEMORY_EMBEDDER = ENVIRONMENT.memory_embedder
 MEMORY_EMBEDDER_API_BASE = ENVIRONMENT.memory_embedder_api_base

@@ -12,6 +12,7 @@ from memoryapp.views import (
     agents,
     changes,
     health,
+    images,
     memories,
     messages,
     overview,
@@ -67,6 +68,14 @@ urlpatterns = [
     path("relations/<id:relation_id>/", relations.relation_detail, name="relation-detail"),
     path("relations/<id:relation_id>/edit/", relations.relation_edit, name="relation-edit"),
     path("relations/<id:relation_id>/delete/", relations.relation_delete, name="relation-delete"),
+    # --- images of users, agents, threads and messages
+    path("images/", images.image_list, name="image-list"),
+    path("images/new/", images.image_new, name="image-new"),
+    path("images/<id:image_id>/", images.image_detail, name="image-detail"),
+    path("images/<id:image_id>/bytes/", images.image_bytes, name="image-bytes"),
+    path("images/<id:image_id>/thumbnail/", images.image_thumbnail, name="image-thumbnail"),
+    path("images/<id:image_id>/edit/", images.image_edit, name="image-edit"),
+    path("images/<id:image_id>/delete/", images.image_delete, name="image-delete"),
     # --- users and agents
     path("users/", users.user_list, name="user-list"),
     path("users/new/", users.user_new, name="user-new"),

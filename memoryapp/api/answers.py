@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from pydantic import BaseModel, Field
 
 from memoryapp.services.search import Answer
 from memoryapp.services.summaries import Card
-from oracleagentmemory.apis.message import MessageContent
+from oracleagentmemory.apis.message import ImageContent, MessageContent
 from oracleagentmemory.apis.records import MessageRecord, Record
 from oracleagentmemory.inspection import Count as RowCount
 from oracleagentmemory.inspection import RelationRow, Row, StandingSummary
+
+if TYPE_CHECKING:
+    from oracleagentmemory.apis.records import ImageRecord
 
 
 class ContentPart(BaseModel):
@@ -21,6 +24,9 @@ class ContentPart(BaseModel):
 
     type: str
     text: str | None = None
+    id: str | None = Field(default=None, description="Of an image; see `/images`.")
+    mime_type: str | None = None
+    description: str | None = None
 
 
 class Stored(BaseModel):
@@ -56,6 +62,18 @@ class MemoryOut(Stored):
     content: str | None
     status: str
     thread_id: str | None
+    timestamp: str | None = Field(description="The caller's time as given, else of creation.")
+
+
+class ImageOut(Stored):
+    """An image, without its bytes."""
+
+    description: str
+    mime_type: str
+    byte_count: int
+    status: str
+    thread_id: str | None
+    message_id: str | None = Field(description="The message that it is a part of, if any.")
     timestamp: str | None = Field(description="The caller's time as given, else of creation.")
 
 
@@ -133,6 +151,12 @@ class RelationPageOut(PageOut):
     relations: list[RelationOut]
 
 
+class ImagePageOut(PageOut):
+    """A page of images."""
+
+    images: list[ImageOut]
+
+
 class MessageIds(BaseModel):
     """The ids of new messages, in order."""
 
@@ -207,6 +231,21 @@ def memory_out(row: Row) -> MemoryOut:
         content=record.content if isinstance(record.content, str) else None,
         status=record.status.value,
         thread_id=record.thread_id,
+        timestamp=record.timestamp,
+    )
+
+
+def image_out(row: Row) -> ImageOut:
+    """Build the answer for an image."""
+    record = cast("ImageRecord", row.record)
+    return ImageOut(
+        **_stored(row),
+        description=record.content or "",
+        mime_type=record.mime_type.value,
+        byte_count=row.byte_count or 0,
+        status=record.status.value,
+        thread_id=record.thread_id,
+        message_id=record.message_id,
         timestamp=record.timestamp,
     )
 
@@ -310,4 +349,15 @@ def _role(record: Record) -> str | None:
 def _content(content: str | Sequence[MessageContent] | None) -> str | list[ContentPart] | None:
     if content is None or isinstance(content, str):
         return content
-    return [ContentPart(type=part.type, text=getattr(part, "text", None)) for part in content]
+    return [_part(part) for part in content]
+
+
+def _part(part: MessageContent) -> ContentPart:
+    if isinstance(part, ImageContent):
+        return ContentPart(
+            type=part.type,
+            id=part.id,
+            mime_type=part.mime_type.value,
+            description=part.description,
+        )
+    return ContentPart(type=part.type, text=getattr(part, "text", None))

@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from django.conf import settings
 from django.core.exceptions import RequestDataTooBig, SuspiciousOperation
 from django.db import OperationalError
 from django.http import Http404, HttpRequest, HttpResponse
@@ -89,6 +90,8 @@ def _field_error(found: dict[str, Any]) -> dict[str, str]:
     place, *loc = found["loc"]
     if place == "body" or loc == ["query"]:
         loc = loc[1:]  # the name of the handler's own parameter
+    # Which of several forms was read, such as "(parts)", is no part of the field's name.
+    loc = [part for part in loc if not str(part).startswith("(")]
     field = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in loc)
     return {"in": place, "field": field.lstrip("."), "message": str(found["msg"])[:500]}
 
@@ -112,7 +115,12 @@ def _sdk_error(request: HttpRequest, error: AgentMemoryError) -> HttpResponse:
 
 
 def _too_big(request: HttpRequest, error: RequestDataTooBig) -> HttpResponse:
-    return problem(413, "The body is larger than this server accepts; send it in smaller parts.")
+    limit = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
+    return problem(
+        413,
+        f"The body has more than the {limit:,} bytes that this server accepts; send it in smaller "
+        "parts. An image travels as base64, which takes a third more bytes than its file.",
+    )
 
 
 def _database_error(request: HttpRequest, error: OperationalError) -> HttpResponse:

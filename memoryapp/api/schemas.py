@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import binascii
 from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
@@ -12,8 +14,11 @@ from pydantic import (
     BaseModel,
     BeforeValidator,
     ConfigDict,
+    Discriminator,
     Field,
+    Tag,
     ValidationInfo,
+    WithJsonSchema,
     model_validator,
 )
 from pydantic_core import PydanticCustomError
@@ -30,7 +35,8 @@ from oracleagentmemory.errors import InvalidInputError
 from oracleagentmemory.inspection import MAX_TEXT_BYTES
 
 MemoryType = Literal["memory", "fact", "guideline", "preference"]
-RecordType = Literal["memory", "fact", "guideline", "preference", "message"]
+RecordType = Literal["memory", "fact", "guideline", "preference", "message", "image"]
+MimeType = Literal["image/png", "image/jpeg", "image/webp"]
 Status = Literal["valid", "invalid"]
 Strategy = Literal["vector", "keyword", "hybrid"]
 
@@ -147,6 +153,25 @@ def _metadata_of_text(value: Any) -> Any:
 Moment = Annotated[datetime, BeforeValidator(_moment)]
 MetadataText = Annotated[Metadata, BeforeValidator(_metadata_of_text, json_schema_input_type=str)]
 
+
+def _bytes_of_base64(value: Any) -> Any:
+    """Read the one way to write bytes: the standard alphabet, padded, no line breaks."""
+    if not isinstance(value, str):
+        raise PydanticCustomError("not_base64", "Input should be base64 as a string")
+    try:
+        return base64.b64decode(value, validate=True)
+    except (binascii.Error, ValueError):
+        raise PydanticCustomError(
+            "not_base64", "Input should be base64 in its standard alphabet, with padding"
+        ) from None
+
+
+Base64 = Annotated[
+    bytes,
+    BeforeValidator(_bytes_of_base64, json_schema_input_type=str),
+    WithJsonSchema({"type": "string", "contentEncoding": "base64", "minLength": 4}),
+]
+
 LeastByType = Annotated[
     dict[RecordType, int], BeforeValidator(_metadata_of_text, json_schema_input_type=str)
 ]
@@ -202,6 +227,12 @@ class RelationParameters(PageParameters):
     relation_type: Label | None = None
 
 
+class ImageParameters(ThreadParameters):
+    """Filters of the list of images."""
+
+    thread_id: Id | None = None
+
+
 class ThreadIn(Body):
     """A new thread."""
 
@@ -217,13 +248,57 @@ class ThreadPatch(PatchBody):
     metadata: Metadata | None = None
 
 
+class TextPartIn(BaseModel):
+    """A part of a message that is text."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    type: Literal["text"]
+    text: Text
+
+
+class ImagePartIn(BaseModel):
+    """A part of a message that is an image."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    type: Literal["image"]
+    mime_type: MimeType
+    bytes: Base64 | None = Field(
+        None, description="May be left out where `id` names an image that the message has."
+    )
+    description: Text | None = Field(None, description="By these words a search finds it.")
+    id: Id | None = Field(None, description="Of the image; made by the server when left out.")
+
+
+def _tag_of_part(part: Any) -> str:
+    kind = part.get("type") if isinstance(part, dict) else getattr(part, "type", None)
+    return "(image)" if kind == "image" else "(text)"
+
+
+def _tag_of_content(content: Any) -> str:
+    return "(parts)" if isinstance(content, list) else "(string)"
+
+
+# Tags in brackets are left out of the names that errors give to fields.
+Part = Annotated[
+    Annotated[TextPartIn, Tag("(text)")] | Annotated[ImagePartIn, Tag("(image)")],
+    Discriminator(_tag_of_part),
+]
+Content = Annotated[
+    Annotated[Text, Tag("(string)")]
+    | Annotated[list[Part], Field(min_length=1, max_length=1000), Tag("(parts)")],
+    Discriminator(_tag_of_content),
+]
+
+
 class MessageIn(BaseModel):
     """A new message."""
 
     model_config = ConfigDict(extra="forbid")
 
     role: RoleName = Field(description="`user`, `assistant` or another name; at most 30 bytes.")
-    content: Text
+    content: Content = Field(description="A text, or parts: texts and images in their order.")
     id: Id | None = Field(None, description="In one request either all messages have one or none.")
     timestamp: Timestamp | None = Field(None, description="The caller's time, best as ISO 8601.")
     metadata: Metadata | None = None
@@ -238,7 +313,7 @@ class MessagesIn(Body):
 class MessagePatch(PatchBody):
     """A change of a message; its role and time are history and stay."""
 
-    content: Text = ""
+    content: Content = Field("", description="All of it: an image that it leaves out is deleted.")
     metadata: Metadata | None = None
 
 
@@ -263,6 +338,39 @@ class MemoryPatch(PatchBody):
     metadata: Metadata | None = None
     timestamp: Timestamp | None = None
     status: Status = "valid"
+
+
+class ImageIn(Body):
+    """A new image; at least one of `user_id`, `agent_id` and `thread_id` owns it."""
+
+    bytes: Base64 = Field(description="The file: PNG, JPEG or WebP, not animated.")
+    mime_type: MimeType | None = Field(None, description="Found out when left out.")
+    description: Text = Field("", description="What it shows; by these words a search finds it.")
+    id: Id | None = Field(None, description="Made by the server when left out.")
+    user_id: Id | None = Field(None, description="May be left out by a key of one user.")
+    agent_id: Id | None = None
+    thread_id: Id | None = Field(None, description="Its user and agent then own the image.")
+    timestamp: Timestamp | None = Field(None, description="The caller's time, best as ISO 8601.")
+    metadata: Metadata | None = None
+    ttl_days: int | None = Field(None, ge=1, description="Days until it expires; null means never.")
+
+
+class ImagePatch(PatchBody):
+    """A change of an image; `metadata` replaces what was there."""
+
+    description: Text = ""
+    metadata: Metadata | None = None
+    timestamp: Timestamp | None = None
+    bytes: Base64 = b""
+    mime_type: MimeType | None = Field(None, description="Of new `bytes`; found out when left out.")
+
+    @model_validator(mode="after")
+    def _format_comes_with_bytes(self) -> ImagePatch:
+        if "mime_type" in self.model_fields_set and "bytes" not in self.model_fields_set:
+            raise PydanticCustomError(
+                "format_alone", "mime_type says what new bytes are; send bytes with it"
+            )
+        return self
 
 
 class RelationIn(Body):

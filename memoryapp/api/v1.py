@@ -8,14 +8,15 @@ from django.http import HttpRequest
 from ninja.parser import Parser
 
 import memoryapp.ids  # noqa: F401 - registers the path converter that the routers use
-from memoryapp.api import memories, messages, relations, search, summaries, threads
+from memoryapp.api import images, memories, messages, relations, search, summaries, threads
 from memoryapp.api.auth import BearerKey
 from memoryapp.api.errors import add_handlers
 from memoryapp.api.openapi import MemoryAPI
 from memoryapp.services import strict_json
 
 DESCRIPTION = (
-    "Threads, messages, memories, relations and search. Every error is application/problem+json. "
+    "Threads, messages, memories, relations, images and search. "
+    "Every error is application/problem+json. "
     "In a path an id travels plain when it is made of letters, digits and '_ . : @ -', does not "
     "start with one of '. : @ -' and is no word of our paths; any id may travel as ~ and the "
     "unpadded base64url of its UTF-8. In JSON and in query strings ids are always plain."
@@ -45,4 +46,5 @@ api.add_router("/threads", messages.router)
 api.add_router("/threads", summaries.router)
 api.add_router("/memories", memories.router)
 api.add_router("/relations", relations.router)
+api.add_router("/images", images.router)
 api.add_router("/search", search.router)

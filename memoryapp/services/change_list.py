@@ -12,9 +12,10 @@ from memoryapp.access import Access
 from memoryapp.memory import inspector
 from memoryapp.models import AuditEntry
 from memoryapp.services.lookup import Kind
+from oracleagentmemory.apis.records import ImageRecord, Record
 from oracleagentmemory.inspection import Change, OutsidePage, RelationRow, Row
 
-KINDS: tuple[Kind, ...] = ("memory", "message", "thread")
+KINDS: tuple[Kind, ...] = ("memory", "message", "thread", "image")
 # An audit entry is written in the transaction of its change, a moment after it.
 _EARLIEST, _LATEST = timedelta(seconds=-2), timedelta(seconds=30)
 _MOST_ENTRIES = 1_000
@@ -54,14 +55,14 @@ def list_page(
     page = inspector().changes(user_ids=access.user_ids, before=before, after=after, limit=limit)
     rows: dict[str, dict[str, Row]] = {kind: _rows(access, kind, page.changes) for kind in KINDS}
     relations = _relations(access, page.changes)
-    entries = _entries(page.changes)
+    entries = _entries(page.changes, [row.record for row in rows["image"].values()])
     return KnownPage(
         changes=[
             Known(
                 change=change,
                 row=rows.get(change.record_kind, {}).get(change.record_id),
                 relation=relations.get(change.record_id) if _is_relation(change) else None,
-                entry=_entry_of(change, entries),
+                entry=_entry_of(change, rows["image"].get(change.record_id), entries),
             )
             for change in page.changes
         ],
@@ -96,25 +97,38 @@ def _relations(access: Access, changes: Iterable[Change]) -> dict[str, RelationR
     return {row.id: row for row in page.rows}
 
 
-def _entries(changes: list[Change]) -> list[AuditEntry]:
-    """The audit entries that may belong to the changes."""
+def _entries(changes: list[Change], images: Iterable[Record]) -> list[AuditEntry]:
+    """The audit entries that may belong to the changes; an image comes with its message."""
     if not changes:
         return []
-    named = Q(record_id__in={change.record_id for change in changes})
+    ids = {change.record_id for change in changes}
+    ids |= {one.message_id for one in images if isinstance(one, ImageRecord) and one.message_id}
+    named = Q(record_id__in=ids)
     several = Q(noun="message", action="add", record_id="")
     times = [change.changed_at for change in changes]
     span = (min(times) + _EARLIEST, max(times) + _LATEST)
     return list(AuditEntry.objects.filter(named | several, at__range=span)[:_MOST_ENTRIES])
 
 
-def _entry_of(change: Change, entries: list[AuditEntry]) -> AuditEntry | None:
+def _entry_of(change: Change, image: Row | None, entries: list[AuditEntry]) -> AuditEntry | None:
     """The nearest entry that tells of the change."""
     near = [
         (abs(entry.at - change.changed_at), entry)
         for entry in entries
-        if _tells_of(entry, change) and _EARLIEST <= entry.at - change.changed_at <= _LATEST
+        if (_tells_of(entry, change) or _tells_of_message(entry, change, image))
+        and _EARLIEST <= entry.at - change.changed_at <= _LATEST
     ]
     return min(near, key=lambda one: one[0], default=(None, None))[1]
+
+
+def _tells_of_message(entry: AuditEntry, change: Change, image: Row | None) -> bool:
+    """Whether an entry of a message tells of the change of an image that is a part of it."""
+    if change.record_kind != "image" or entry.noun != "message":
+        return False
+    if change.record_id in entry.detail.get("image_ids", ()):
+        return True
+    record = None if image is None else image.record
+    return isinstance(record, ImageRecord) and record.message_id == entry.record_id
 
 
 def _tells_of(entry: AuditEntry, change: Change) -> bool:

@@ -13,7 +13,7 @@ from memoryapp.services.lookup import Kind, writable_row
 from oracleagentmemory.errors import NotFoundError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from memoryapp.models import AuditEntry
     from oracleagentmemory.inspection import Row
@@ -28,8 +28,12 @@ def apply_update(
     *,
     reason: str,
     detail: Mapping[str, object] | None = None,
+    then: Callable[[AuditEntry, Row], None] | None = None,
 ) -> Row:
-    """Apply a prepared update and return the new row."""
+    """Apply a prepared update and return the new row.
+
+    ``then`` is called in the same transaction, to note what changed with the record.
+    """
     with transaction.atomic():
         before = writable_row(access, kind, record_id)
         _require_one(store().write(prepared), kind, record_id)
@@ -43,9 +47,11 @@ def apply_update(
             record_id,
             user_id=before.record.user_id,
             reason=reason,
-            detail={**(detail or {}), "fields": revisions.changed(before.record, after.record)},
+            detail={**(detail or {}), "fields": revisions.changed(before, after)},
         )
-        revisions.record(entry, kind, before.record, after.record)
+        revisions.record(entry, kind, before, after)
+        if then is not None:
+            then(entry, after)
     return after
 
 
@@ -71,7 +77,7 @@ def apply_delete(
             reason=reason,
             detail=detail,
         )
-        revisions.record(entry, kind, before.record, None)
+        revisions.record(entry, kind, before, None)
     return entry
 
 

@@ -10,7 +10,7 @@ from memoryapp.memory import inspector
 from oracleagentmemory.errors import NotFoundError
 from oracleagentmemory.inspection import Row, is_cursor
 
-Kind = Literal["memory", "message", "thread"]
+Kind = Literal["memory", "message", "thread", "image"]
 
 
 def visible_row(access: Access, kind: Kind, record_id: str) -> Row:

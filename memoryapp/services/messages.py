@@ -9,17 +9,20 @@ from django.db import transaction
 
 from memoryapp.access import Access
 from memoryapp.memory import inspector, store
-from memoryapp.services import audit, threads
+from memoryapp.models import AuditEntry
+from memoryapp.services import audit, images, threads
 from memoryapp.services.changes import apply_delete, apply_update
 from memoryapp.services.lookup import visible_row, writable_row
 from memoryapp.services.metadata import given_metadata
 from oracleagentmemory._notset import NOT_SET_MARKER, _NotSetMarker
-from oracleagentmemory.apis.message import TextContent
+from oracleagentmemory.apis.message import ImageContent, MessageContent, TextContent
 from oracleagentmemory.apis.records import MessageRecord, Record
 from oracleagentmemory.errors import NotFoundError
 from oracleagentmemory.inspection import Count, Page, Row
 
 NOT_SET = NOT_SET_MARKER
+#: A text, or texts and images in their order, each as the SDK takes it.
+Content = str | Sequence[Mapping[str, Any] | MessageContent]
 
 
 def list_page(
@@ -67,6 +70,22 @@ def text_of(record: Record) -> str:
     return "\n".join(part.text for part in record.content if isinstance(part, TextContent))
 
 
+def with_text(record: Record, text: str) -> Content:
+    """Return a message's content with another text; its images stay in their places."""
+    content = record.content if isinstance(record, MessageRecord) else ""
+    if isinstance(content, str):
+        return text
+    kept: list[MessageContent] = []
+    for part in content:
+        if isinstance(part, ImageContent):
+            # By its id alone: what is stored of it meanwhile stays.
+            kept.append(ImageContent(None, part.mime_type, id=part.id))
+        elif text and not any(isinstance(one, TextContent) for one in kept):
+            kept.append(TextContent(text))
+    has_text = any(isinstance(one, TextContent) for one in kept)
+    return kept if has_text or not text else [TextContent(text), *kept]
+
+
 def add(
     access: Access,
     thread_id: str,
@@ -81,6 +100,7 @@ def add(
     prepared = threads.handle(thread_id).prepare_add_messages(messages)
     with transaction.atomic():
         new_ids: list[str] = store().write(prepared)
+        added = store().messages(new_ids)
         audit.record(
             access,
             "add",
@@ -88,7 +108,11 @@ def add(
             new_ids[0] if len(new_ids) == 1 else "",
             user_id=thread.record.user_id,
             reason=reason,
-            detail={"thread_id": thread_id, "message_ids": new_ids},
+            detail={
+                "thread_id": thread_id,
+                "message_ids": new_ids,
+                **_image_ids([part for record in added for part in images.parts_of(record)]),
+            },
         )
     return new_ids
 
@@ -98,21 +122,39 @@ def update(
     thread_id: str,
     message_id: str,
     *,
-    content: str | _NotSetMarker = NOT_SET,
+    content: Content | _NotSetMarker = NOT_SET,
     metadata: dict[str, Any] | _NotSetMarker | None = NOT_SET,
     if_fingerprint: str | None = None,
     reason: str = "",
 ) -> Row:
-    """Change text or metadata of a message; role and time are history and stay."""
+    """Change content or metadata of a message; role and time are history and stay.
+
+    An image part without bytes stays as it is stored; one that is left out is deleted.
+    """
     get(access, thread_id, message_id)
     row = writable_row(access, "message", message_id)
     if not isinstance(metadata, _NotSetMarker):
         metadata = given_metadata(metadata, row.record.metadata)
     given: dict[str, Any] = {"content": content, "metadata": metadata}
     given = {name: value for name, value in given.items() if value is not NOT_SET}
-    prepared = store().prepare_update("message", message_id, **given, if_fingerprint=if_fingerprint)
-    detail = {"thread_id": thread_id}
-    return apply_update(access, "message", message_id, prepared, reason=reason, detail=detail)
+    changing = threads.handle(thread_id).prepare_update_message
+    prepared = changing(message_id, **given, if_fingerprint=if_fingerprint).map(lambda _: 1)
+    detail = {"thread_id": thread_id, **_image_ids(images.parts_of(row.record))}
+    with transaction.atomic():
+        before = images.attached(row.record)
+
+        def note_images(entry: AuditEntry, after: Row) -> None:
+            images.record_attached(entry, before, images.attached(after.record))
+
+        return apply_update(
+            access,
+            "message",
+            message_id,
+            prepared,
+            reason=reason,
+            detail=detail,
+            then=note_images,
+        )
 
 
 def delete(
@@ -125,7 +167,15 @@ def delete(
 ) -> None:
     """Delete the message; memories that came from it stay, as documented."""
     get(access, thread_id, message_id)
-    writable_row(access, "message", message_id)
+    row = writable_row(access, "message", message_id)
     prepared = store().prepare_delete("message", message_id, if_fingerprint=if_fingerprint)
-    detail = {"thread_id": thread_id}
-    apply_delete(access, "message", message_id, prepared, reason=reason, detail=detail)
+    with transaction.atomic():
+        gone = images.attached(row.record)
+        detail = {"thread_id": thread_id, **_image_ids(images.parts_of(row.record))}
+        entry = apply_delete(access, "message", message_id, prepared, reason=reason, detail=detail)
+        images.record_attached(entry, gone, [])
+
+
+def _image_ids(parts: Sequence[ImageContent]) -> dict[str, list[str]]:
+    """What an audit entry says of a message's images, if it has any."""
+    return {"image_ids": [part.id for part in parts]} if parts else {}

@@ -17,7 +17,7 @@ from oracleagentmemory.inspection import ANY, ExplainScope, Explanation, Standin
 
 Strategy = Literal["vector", "keyword", "hybrid"]
 STRATEGIES: tuple[Strategy, ...] = ("vector", "keyword", "hybrid")
-RECORD_TYPES = ("memory", "fact", "guideline", "preference", "message")
+RECORD_TYPES = ("memory", "fact", "guideline", "preference", "message", "image")
 MAX_RESULTS = 100
 
 

@@ -145,7 +145,11 @@ def delete(
     prepared = store().prepare_delete_thread(thread_id, if_fingerprint=if_fingerprint)
     with transaction.atomic():
         held = _held_for(access, thread_id)
-        detail = {"messages": held.message_count, "memories": held.memory_count}
+        detail = {
+            "messages": held.message_count,
+            "memories": held.memory_count,
+            "images": _held_images(access, thread_id),
+        }
         apply_delete(access, "thread", thread_id, prepared, reason=reason, detail=detail)
 
 
@@ -158,3 +162,13 @@ def _held_for(access: Access, thread_id: str) -> ThreadDigest:
     if held != digest(access, thread_id):
         raise AccessDeniedError(f"thread {thread_id!r} also holds records you may not see")
     return held
+
+
+def _held_images(access: Access, thread_id: str) -> int:
+    """Return how many images go with a thread, all of which the caller must be able to see."""
+    held = inspector().count("image", thread_id=thread_id)
+    seen = inspector().count("image", thread_id=thread_id, user_ids=access.user_ids)
+    # Beyond the bound of a count nothing says whether all are seen.
+    if access.user_ids is not None and (held != seen or held.capped):
+        raise AccessDeniedError(f"thread {thread_id!r} also holds images you may not see")
+    return held.value

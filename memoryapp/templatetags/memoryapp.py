@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 from urllib.parse import urlencode
@@ -22,13 +22,19 @@ from memoryapp.models import Person
 from memoryapp.services.messages import text_of
 from memoryapp.services.metadata import own_metadata
 from memoryapp.templatetags.hidden_characters import shown
-from oracleagentmemory.apis.records import MessageRecord, Record, ThreadRecord
+from oracleagentmemory.apis.message import ImageMimeType, MessageContent, TextContent
+from oracleagentmemory.apis.records import ImageRecord, MessageRecord, Record, ThreadRecord
 
 register = template.Library()
 register.filter("own_metadata", own_metadata)
 register.filter("shown", shown)
 
 TYPE_BADGES = {"fact": "info", "preference": "violet", "guideline": "teal"}
+FORMAT_NAMES = {
+    ImageMimeType.PNG: "PNG",
+    ImageMimeType.JPEG: "JPEG",
+    ImageMimeType.WEBP: "WebP",
+}
 PLAIN_LINK = '<a href="{}">{}{}</a>'
 
 
@@ -175,6 +181,19 @@ def record_text(record: Record) -> str:
     return text_of(record)
 
 
+@register.filter
+def parts(record: MessageRecord) -> Sequence[MessageContent]:
+    """The parts of a message in their order; a text alone is one part."""
+    content = record.content
+    return [TextContent(content)] if isinstance(content, str) else content
+
+
+@register.filter
+def format_name(mime_type: ImageMimeType) -> str:
+    """A format as a person says it."""
+    return FORMAT_NAMES[mime_type]
+
+
 @register.simple_tag
 def record_url(record: Record) -> str:
     """Where a record is shown: a message in its thread, others on their page.
@@ -183,6 +202,8 @@ def record_url(record: Record) -> str:
     """
     if isinstance(record, ThreadRecord):
         return reverse("thread-detail", args=(record.id,))
+    if isinstance(record, ImageRecord):
+        return reverse("image-detail", args=(record.id,))
     if not isinstance(record, MessageRecord):
         return reverse("memory-detail", args=(record.id,))
     if record.thread_id is None:

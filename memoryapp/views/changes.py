@@ -11,7 +11,7 @@ from memoryapp.services.lookup import Kind, cursors
 from memoryapp.views.page import PageRequest
 
 SECTION = {"section": "change-list"}
-KINDS = {"memory": "Memories", "message": "Messages", "thread": "Threads"}
+KINDS = {"memory": "Memories", "message": "Messages", "thread": "Threads", "image": "Images"}
 
 
 @require_safe

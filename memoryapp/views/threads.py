@@ -15,8 +15,9 @@ from memoryapp.forms.threads import (
     NewThreadForm,
     ThreadFilterForm,
 )
+from memoryapp.services import images, relations, threads
 from memoryapp.services import messages as thread_messages
-from memoryapp.services import relations, threads
+from memoryapp.services.images import ImageFilters
 from memoryapp.services.lookup import cursors
 from memoryapp.services.metadata import own_metadata
 from memoryapp.services.relations import RelationFilters
@@ -28,6 +29,7 @@ from oracleagentmemory.inspection import Row
 SECTION = {"section": "thread-list"}
 MESSAGES_PER_PAGE = 50
 RELATIONS_SHOWN = 10
+IMAGES_SHOWN = 10
 
 
 @require_safe
@@ -75,6 +77,9 @@ def thread_context(
         "row": row,
         "digest": threads.digest(request.access, thread_id),
         "relations": relations.list_page(request.access, inside, limit=RELATIONS_SHOWN),
+        "images": images.list_page(
+            request.access, ImageFilters(thread_id=thread_id), limit=IMAGES_SHOWN
+        ),
         "page": page,
         "rows": list(reversed(page.rows)),
         "form": form or NewMessageForm(),

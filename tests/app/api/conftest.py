@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -13,6 +14,7 @@ from benchmarks.server import Server, serve
 from memoryapp.access import Access, Role
 from memoryapp.ids import encode_tilde
 from memoryapp.services import keys
+from tests.sdk.images.pictures import picture
 
 BASE = "/api/v1"
 OPERATOR = Access.of_command("test")
@@ -119,6 +121,19 @@ def relation(api: Api, memory: str) -> str:
     given = {"source_record_id": "mem-1", "target_record_id": "mem-2", "id": "r-1"}
     assert api.post("/relations", {**given, "relation_type": "supports"}).status_code == 201
     return "/relations/r-1"
+
+
+@pytest.fixture
+def image(api: Api) -> str:
+    """The path of an image of user ``ada``."""
+    given = {"id": "i-1", "bytes": base64_of(picture("PNG")), "user_id": "ada"}
+    assert api.post("/images", {**given, "description": "a red car"}).status_code == 201
+    return "/images/i-1"
+
+
+def base64_of(data: bytes) -> str:
+    """How bytes travel in a body."""
+    return base64.b64encode(data).decode()
 
 
 def path_id(record_id: str) -> str:

@@ -9,8 +9,9 @@ from django.db import DatabaseError
 
 from memoryapp.api.v1 import api as v1
 from memoryapp.models import AuditEntry
-from tests.app.api.conftest import Api
+from tests.app.api.conftest import Api, base64_of
 from tests.app.tables import nothing_changes
+from tests.sdk.images.pictures import picture
 
 pytestmark = pytest.mark.django_db
 
@@ -39,6 +40,14 @@ CHANGES: dict[str, tuple[str, str, object, bool]] = {
     ),
     "update_relation": ("PATCH", "/relations/r-1", {"metadata": {"a": 1}}, True),
     "delete_relation": ("DELETE", "/relations/r-1", None, True),
+    "add_image": (
+        "POST",
+        "/images",
+        {"bytes": base64_of(picture("PNG")), "user_id": "ada"},
+        False,
+    ),
+    "update_image": ("PATCH", "/images/i-1", {"description": "y"}, True),
+    "delete_image": ("DELETE", "/images/i-1", None, True),
 }
 #: Operations that take a body, and read.
 READS = {"search_records"}
@@ -55,7 +64,7 @@ def test_every_operation_is_known_as_one_that_changes_or_one_that_reads() -> Non
     assert set(operations_that_may_change()) == CHANGES.keys() | READS
 
 
-@pytest.mark.usefixtures("thread", "relation")
+@pytest.mark.usefixtures("thread", "relation", "image")
 @pytest.mark.parametrize("name", CHANGES)
 def test_a_change_writes_one_entry_with_its_key_and_reason(api: Api, name: str) -> None:
     method, path, body, leaves_revision = CHANGES[name]
@@ -72,7 +81,7 @@ def test_a_change_writes_one_entry_with_its_key_and_reason(api: Api, name: str) 
     assert entry.revisions.exists() == leaves_revision
 
 
-@pytest.mark.usefixtures("thread", "relation")
+@pytest.mark.usefixtures("thread", "relation", "image")
 @pytest.mark.parametrize("name", CHANGES)
 def test_a_change_whose_entry_fails_does_not_happen(
     api: Api, monkeypatch: pytest.MonkeyPatch, name: str

@@ -152,7 +152,7 @@ def test_bad_batch_is_refused(api: Api, thread: str, body: dict[str, Any]) -> No
         ({"max_results": -1}, "max_results"),
         ({"max_results": 101}, "max_results"),
         ({"max_results": "many"}, "max_results"),
-        ({"record_types": ["image"]}, "record_types"),
+        ({"record_types": ["thread"]}, "record_types"),
         ({"record_types": "fact"}, "record_types"),
         ({"metadata_filter": {"k": {"$near": 1}}}, "$near"),
         ({"metadata_filter": []}, "metadata_filter"),
@@ -175,7 +175,7 @@ def test_bad_search_is_refused(api: Api, memory: str, change: dict[str, Any], fi
         ({"q": "x", "k": "5"}, "Unknown query parameter 'k'"),
         ({"q": "x", "metadata_filter": "{"}, "metadata_filter"),
         ({"q": "x", "metadata_filter": '{"k": {"$near": 1}}'}, "$near"),
-        ({"q": "x", "record_types": "image"}, "record_types"),
+        ({"q": "x", "record_types": "thread"}, "record_types"),
     ],
 )
 def test_bad_query_string_of_a_search_is_refused(

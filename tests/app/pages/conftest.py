@@ -10,7 +10,8 @@ from django.test import Client
 
 from memoryapp.access import Access, Role
 from memoryapp.models import Person
-from memoryapp.services import memories, messages, threads
+from memoryapp.services import images, memories, messages, threads
+from tests.sdk.images.pictures import picture
 
 OPERATOR = Access.of_command("test")
 
@@ -90,6 +91,13 @@ def add_thread(thread_id: str, texts: list[str], *, user_id: str = "ada", **more
             ],
         )
     return thread_id
+
+
+def add_image(image_id: str, *, data: bytes = b"", **more: Any) -> str:
+    """Store a small PNG image as the operator, of user ``ada`` unless a thread owns it."""
+    owner = {} if "thread_id" in more else {"user_id": "ada"}
+    data = data or picture("PNG")
+    return images.add(OPERATOR, image_id=image_id, data=data, **{**owner, **more})
 
 
 def text_of(response: Any) -> str:

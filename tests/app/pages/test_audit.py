@@ -4,21 +4,33 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from typing import Any
 
 import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import DatabaseError
 from django.test import Client
 from django.urls import URLPattern
 
 from memoryapp.models import AuditEntry
-from memoryapp.services import agents, audit, memories, messages, relations, threads, users
-from tests.app.pages.conftest import OPERATOR, add_memory, add_thread
+from memoryapp.services import (
+    agents,
+    audit,
+    images,
+    memories,
+    messages,
+    relations,
+    threads,
+    users,
+)
+from tests.app.pages.conftest import OPERATOR, add_image, add_memory, add_thread
 from tests.app.pages.test_frame import routes
 from tests.app.tables import nothing_changes
+from tests.sdk.images.pictures import picture
 
 pytestmark = pytest.mark.django_db
 
-Sent = Callable[[], dict[str, str]]
+Sent = Callable[[], dict[str, Any]]
 
 #: For each page that changes something: the address and the form that does it.
 CHANGES: dict[str, tuple[str, Sent]] = {
@@ -69,6 +81,18 @@ CHANGES: dict[str, tuple[str, Sent]] = {
         },
     ),
     "relation-delete": ("/relations/r-1/delete/", dict),
+    "image-new": (
+        "/images/new/",
+        lambda: {"image": SimpleUploadedFile("a.png", picture("PNG")), "user_id": "ada"},
+    ),
+    "image-edit": (
+        "/images/i-1/edit/",
+        lambda: {
+            "description": "y",
+            "fingerprint": images.get(OPERATOR, "i-1").fingerprint,
+        },
+    ),
+    "image-delete": ("/images/i-1/delete/", dict),
     "user-new": ("/users/new/", lambda: {"record_id": "cleo", "information": "x"}),
     "user-profile": ("/users/ada/profile/", lambda: {"information": "y"}),
     "agent-new": ("/agents/new/", lambda: {"record_id": "cook", "information": "x"}),
@@ -79,7 +103,8 @@ READS = {
     "overview", "livez", "readyz", "login", "logout", "search",
     "memory-list", "memory-detail", "thread-list", "thread-detail", "message-detail",
     "user-list", "user-detail", "agent-list", "agent-detail", "change-list", "change-outside",
-    "relation-list", "relation-detail",
+    "relation-list", "relation-detail", "image-list", "image-detail", "image-bytes",
+    "image-thumbnail",
 }  # fmt: skip
 
 
@@ -91,6 +116,7 @@ def records(db: None) -> None:
     for number in (2, 3):
         add_memory("Ada likes the aisle seat", memory_id=f"mem-{number}")
     ends = {"source_id": "mem-2", "target_id": "mem-3"}
+    add_image("i-1")
     relations.add(OPERATOR, **ends, relation_type="contradicts", relation_id="r-1")
     users.add_profile(OPERATOR, "ada", "Flies often")
     agents.add_profile(OPERATOR, "travel", "Books trips")

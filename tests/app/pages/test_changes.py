@@ -190,4 +190,4 @@ def test_entries_far_from_their_change_are_not_taken(client: Client, memory: str
     assert known.entry is not None
     late = known.entry
     late.at = known.change.changed_at + change_list._LATEST * 2
-    assert change_list._entry_of(known.change, [late]) is None
+    assert change_list._entry_of(known.change, None, [late]) is None

@@ -6,8 +6,9 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from memoryapp.services import memories, messages, relations, threads, users
+from memoryapp.services import images, memories, messages, relations, threads, users
 from tests.app.pages.conftest import OPERATOR, text_of
+from tests.sdk.images.pictures import picture
 
 pytestmark = pytest.mark.django_db
 
@@ -39,6 +40,11 @@ def fill(text: str) -> None:
         text,
         [{"role": short, "content": text, "id": text, "metadata": {text: text}}],
     )
+    described = {"description": text, "metadata": {text: text}, "timestamp": short}
+    images.add(OPERATOR, data=picture("PNG"), image_id=text, thread_id=text, **described)
+    part = {"type": "image", "mime_type": "image/png", "bytes": picture("PNG"), "description": text}
+    told = {"role": short, "content": [part | {"id": f"{text[:20]}-part"}], "id": f"{text[:20]}-2"}
+    messages.add(OPERATOR, text, [told])
     memories.add(
         OPERATOR,
         content=text,
@@ -73,6 +79,9 @@ def addresses(text: str) -> list[str]:
             "relation-detail",
             "relation-edit",
             "relation-delete",
+            "image-detail",
+            "image-edit",
+            "image-delete",
         )
     ]
     pages += [reverse(name, args=(text, text)) for name in ("message-edit", "message-delete")]
@@ -83,6 +92,7 @@ def addresses(text: str) -> list[str]:
         "user-list",
         "agent-list",
         "relation-list",
+        "image-list",
         "change-list",
     )
     return pages + [reverse(name) for name in lists]

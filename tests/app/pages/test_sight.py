@@ -10,8 +10,8 @@ import pytest
 from django.test import Client
 
 from memoryapp.access import Role
-from memoryapp.services import agents, keys, memories, relations, users
-from tests.app.pages.conftest import OPERATOR, add_memory, add_thread
+from memoryapp.services import agents, images, keys, memories, relations, users
+from tests.app.pages.conftest import OPERATOR, add_image, add_memory, add_thread
 from tests.app.pages.test_frame import routes
 
 pytestmark = pytest.mark.django_db
@@ -34,6 +34,21 @@ def worlds(db: None) -> None:
             OPERATOR, source_id=source, target_id=target, relation_type=f"{SECRET}-like",
             relation_id=f"r-{number}", metadata={SECRET: 1},
         )  # fmt: skip
+    add_image("i-1", description="Ada's window")
+    for number, owner in [
+        (2, {"user_id": "bob"}),
+        (3, {"thread_id": "t-2"}),
+        (4, {"user_id": "bob"}),
+    ]:
+        add_image(
+            f"i-{number}",
+            description=f"a {SECRET}",
+            metadata={SECRET: SECRET},
+            reason=SECRET,
+            **owner,
+        )
+    images.update(OPERATOR, "i-4", description=f"the {SECRET}", reason=SECRET)
+    images.delete(OPERATOR, "i-4", reason=SECRET)
     memories.update(OPERATOR, "mem-2", content=f"Bob met the {SECRET}", reason=SECRET)
     relations.delete(OPERATOR, "r-1", reason=SECRET)
     memories.delete(OPERATOR, "mem-3", reason=SECRET)
@@ -53,6 +68,7 @@ QUERIES: list[dict[str, Any]] = [
     {"q": "window", "user": "ada", "thread": "t-2", "k": "100", "invalid": "on"},
     {"id": "bob"},
     {"kind": "thread"},
+    {"kind": "image"},
     {"memory": "mem-1"},
     {"memory": "mem-2", "type": "like"},
     {"before": "999999999"},
@@ -71,6 +87,7 @@ def test_no_page_shows_a_limited_person_what_others_have(make_client: Any) -> No
         "user_id": ("ada", "bob"),
         "agent_id": ("travel",),
         "relation_id": ("r-0", "r-1"),
+        "image_id": ("i-1", "i-2", "i-3", "i-4"),
     }
     for route in routes():
         pattern = "/" + str(route.pattern)
@@ -82,7 +99,7 @@ def test_no_page_shows_a_limited_person_what_others_have(make_client: Any) -> No
             for query in QUERIES if not names else [{}]:
                 answer = limited.get(path, query)
                 assert answer.status_code < 500, (path, query)
-                assert SECRET not in answer.content.decode(), (path, query)
+                assert SECRET.encode() not in answer.content, (path, query)
                 assert SECRET not in answer.headers.get("Location", ""), (path, query)
 
 
@@ -92,7 +109,8 @@ def test_no_answer_gives_a_limited_key_what_others_have() -> None:
     paths = [
         "threads", "threads/t-1", "threads/t-2", "threads/t-1/messages", "threads/t-2/messages",
         "threads/t-1/messages/t-2-1", "threads/t-2/messages/t-2-1", "memories", "memories/mem-2",
-        "memories/mem-3", "search", "relations", "relations/r-0",
+        "memories/mem-3", "search", "relations", "relations/r-0", "images",
+        "images/i-2", "images/i-3", "images/i-2/bytes",
     ]  # fmt: skip
     queries: list[dict[str, Any]] = [
         {},
@@ -111,6 +129,6 @@ def test_no_answer_gives_a_limited_key_what_others_have() -> None:
 
 
 def test_who_sees_all_meets_it(client: Client) -> None:
-    pages = ("/", "/memories/", "/threads/", "/users/", "/agents/", "/relations/")
+    pages = ("/", "/memories/", "/threads/", "/users/", "/agents/", "/relations/", "/images/")
     for path in (*pages, "/search/?q=window", "/memories/mem-1/", "/changes/"):
         assert SECRET in client.get(path).content.decode(), path

@@ -132,7 +132,7 @@ def test_deleting_a_thread_takes_its_messages_and_memories(client: Client, threa
         with pytest.raises(NotFoundError):
             gone()
     entry = AuditEntry.objects.latest("id")
-    assert entry.detail == {"messages": 2, "memories": 1}
+    assert entry.detail == {"messages": 2, "memories": 1, "images": 0}
 
 
 def test_a_message_is_appended(client: Client, thread: str) -> None:
