@@ -14,7 +14,7 @@ from memoryapp.api.requests import (
     previous_cursor,
     set_etag,
 )
-from memoryapp.api.schemas import DeleteParameters, MessagePatch, MessagesIn, PageParameters
+from memoryapp.api.schemas import MessageDeleteParameters, MessagePatch, MessagesIn, PageParameters
 from memoryapp.services import messages
 
 router = Router(tags=["messages"])
@@ -79,13 +79,14 @@ def update_message(
 
 @router.delete(_ONE, response={204: None}, operation_id="delete_message")
 def delete_message(
-    request: ApiRequest, thread_id: str, message_id: str, query: Query[DeleteParameters]
+    request: ApiRequest, thread_id: str, message_id: str, query: Query[MessageDeleteParameters]
 ) -> Status[None]:
-    """Delete a message; memories that came from it stay."""
+    """Delete a message; memories that came from it stay, unless `derived` is `delete`."""
     messages.delete(
         request.auth,
         thread_id,
         message_id,
+        derived=query.derived,
         if_fingerprint=if_match(request),
         reason=query.reason,
     )

@@ -24,6 +24,7 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from memoryapp.services import strict_json
+from memoryapp.services.provenance import Derived
 from oracleagentmemory.apis.validation import (
     ROLE_MAX_BYTES,
     TIMESTAMP_MAX_BYTES,
@@ -126,6 +127,14 @@ class DeleteParameters(Parameters):
     """What a delete may say."""
 
     reason: Text = Field("", max_length=500, description="Why; kept in the audit entry.")
+
+
+class MessageDeleteParameters(DeleteParameters):
+    """What the delete of a message may say beside that."""
+
+    derived: Derived = Field(
+        "keep", description="Whether memories that no other message taught go with it."
+    )
 
 
 def _moment(value: Any) -> Any:

@@ -8,7 +8,16 @@ from django.http import HttpRequest
 from ninja.parser import Parser
 
 import memoryapp.ids  # noqa: F401 - registers the path converter that the routers use
-from memoryapp.api import images, memories, messages, relations, search, summaries, threads
+from memoryapp.api import (
+    images,
+    memories,
+    messages,
+    provenance,
+    relations,
+    search,
+    summaries,
+    threads,
+)
 from memoryapp.api.auth import BearerKey
 from memoryapp.api.errors import add_handlers
 from memoryapp.api.openapi import MemoryAPI
@@ -45,6 +54,7 @@ api.add_router("/threads", threads.router)
 api.add_router("/threads", messages.router)
 api.add_router("/threads", summaries.router)
 api.add_router("/memories", memories.router)
+api.add_router("", provenance.router)
 api.add_router("/relations", relations.router)
 api.add_router("/images", images.router)
 api.add_router("/search", search.router)

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 from django.db import transaction
 
 from memoryapp.access import Access
 from memoryapp.memory import inspector, store
 from memoryapp.models import AuditEntry
-from memoryapp.services import audit, images, threads
+from memoryapp.services import audit, images, provenance, threads
 from memoryapp.services.changes import apply_delete, apply_update
 from memoryapp.services.lookup import visible_row, writable_row
 from memoryapp.services.metadata import given_metadata
 from oracleagentmemory._notset import NOT_SET_MARKER, _NotSetMarker
 from oracleagentmemory.apis.message import ImageContent, MessageContent, TextContent
 from oracleagentmemory.apis.records import MessageRecord, Record
-from oracleagentmemory.errors import NotFoundError
+from oracleagentmemory.errors import InvalidInputError, NotFoundError
 from oracleagentmemory.inspection import Count, Page, Row
 
 NOT_SET = NOT_SET_MARKER
@@ -72,18 +72,18 @@ def text_of(record: Record) -> str:
 
 def with_text(record: Record, text: str) -> Content:
     """Return a message's content with another text; its images stay in their places."""
-    content = record.content if isinstance(record, MessageRecord) else ""
-    if isinstance(content, str):
+    if not images.parts_of(record):
         return text
-    kept: list[MessageContent] = []
-    for part in content:
+    # A text takes the place of the first one; images go by their ids alone, so that what was
+    # written of them meanwhile stays.
+    left = [text] if text else []
+    parts: list[MessageContent] = []
+    for part in cast("Sequence[MessageContent]", record.content):
         if isinstance(part, ImageContent):
-            # By its id alone: what is stored of it meanwhile stays.
-            kept.append(ImageContent(None, part.mime_type, id=part.id))
-        elif text and not any(isinstance(one, TextContent) for one in kept):
-            kept.append(TextContent(text))
-    has_text = any(isinstance(one, TextContent) for one in kept)
-    return kept if has_text or not text else [TextContent(text), *kept]
+            parts.append(ImageContent(None, part.mime_type, id=part.id))
+        elif left:
+            parts.append(TextContent(left.pop()))
+    return [*map(TextContent, left), *parts]
 
 
 def add(
@@ -162,16 +162,31 @@ def delete(
     thread_id: str,
     message_id: str,
     *,
+    derived: provenance.Derived = "keep",
+    expected: int | None = None,
     if_fingerprint: str | None = None,
     reason: str = "",
 ) -> None:
-    """Delete the message; memories that came from it stay, as documented."""
+    """Delete the message; memories that came from it stay, as documented.
+
+    With ``derived="delete"`` those go with it that no other message taught; ``expected`` is then
+    how many the caller was told of.
+    """
+    if derived not in ("keep", "delete"):
+        raise InvalidInputError('derived must be "keep" or "delete"')
     get(access, thread_id, message_id)
     row = writable_row(access, "message", message_id)
     prepared = store().prepare_delete("message", message_id, if_fingerprint=if_fingerprint)
     with transaction.atomic():
         gone = images.attached(row.record)
-        detail = {"thread_id": thread_id, **_image_ids(images.parts_of(row.record))}
+        detail: dict[str, object] = {
+            "thread_id": thread_id,
+            **_image_ids(images.parts_of(row.record)),
+        }
+        if derived == "delete":
+            detail["memories"] = provenance.delete_taught(
+                access, thread_id, message_id, reason=reason, expected=expected
+            )
         entry = apply_delete(access, "message", message_id, prepared, reason=reason, detail=detail)
         images.record_attached(entry, gone, [])
 

@@ -9,7 +9,16 @@ from typing import Any
 import jsonschema_rs
 import pytest
 
-from memoryapp.api import images, memories, messages, relations, search, summaries, threads
+from memoryapp.api import (
+    images,
+    memories,
+    messages,
+    provenance,
+    relations,
+    search,
+    summaries,
+    threads,
+)
 from memoryapp.api.v1 import api as ninja_api
 from tests.app.api.conftest import Api
 
@@ -47,7 +56,16 @@ def test_every_reference_leads_somewhere(document: dict[str, Any]) -> None:
 def test_every_operation_is_named_after_its_function(document: dict[str, Any]) -> None:
     functions = {
         operation.view_func.__name__
-        for module in (images, memories, messages, relations, search, summaries, threads)
+        for module in (
+            images,
+            memories,
+            messages,
+            provenance,
+            relations,
+            search,
+            summaries,
+            threads,
+        )
         for view in module.router.path_operations.values()
         for operation in view.operations
     }
