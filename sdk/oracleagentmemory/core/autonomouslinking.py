@@ -7,11 +7,12 @@ import logging
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar
 
+from oracleagentmemory._notset import NOT_SET_MARKER, given
 from oracleagentmemory.apis.llms.llm import ILlm
 from oracleagentmemory.apis.validation import check_flag
 from oracleagentmemory.core.extractors.journal import NO_JOURNAL
 from oracleagentmemory.core.extractors.keptanswers import KeptAnswers
-from oracleagentmemory.core.extractors.linking import Linking, LinkScope, find_candidates
+from oracleagentmemory.core.extractors.linking import Linked, Linking, LinkScope, find_candidates
 from oracleagentmemory.core.extractors.storing import NewMemory
 from oracleagentmemory.core.prepared import Writer
 from oracleagentmemory.storage.writes import Prepared
@@ -50,8 +51,9 @@ def linked_by_model(
     """
 
     def method(self: S, /, *args: P.args, **kwargs: P.kwargs) -> str:
-        wanted = kwargs.get("autonomous_linking")
-        check_flag(wanted if isinstance(wanted, bool) else True, "autonomous_linking")
+        wanted = given(kwargs.get("autonomous_linking", NOT_SET_MARKER), None)
+        if wanted is not None:
+            check_flag(wanted, "autonomous_linking")
         twin: Callable[P, Prepared[str]] = getattr(self, prepare.__name__)
         prepared = twin(*args, **kwargs)
         llm = None if wanted is False else self._llm
@@ -72,6 +74,7 @@ def linked_by_model(
 
 def _link(store: OracleMemoryStore, llm: ILlm, settings: Mapping[str, Any], memory_id: str) -> None:
     """Link a stored memory to older ones of exactly its user and agent."""
+    linked = Linked()
     try:
         memory = store.get_memory(memory_id)
         if memory is None:
@@ -90,11 +93,13 @@ def _link(store: OracleMemoryStore, llm: ILlm, settings: Mapping[str, Any], memo
             token_limit=settings["memory_link_extraction_token_limit"],
             instructions=settings.get("memory_link_extraction_custom_instructions"),
         )
-        new = NewMemory(memory_id=memory.id, record_type=memory.record_type, text=memory.content)
-        found = find_candidates(store, memory.content, scope, [memory_id])
-        linked = linking.resolve([new], {memory_id: found}, replace_texts=False)
+        text = memory.content or ""
+        new = NewMemory(memory_id=memory.id, record_type=memory.record_type, text=text)
+        found = find_candidates(store, text, scope, [memory_id])
+        linking.resolve([new], {memory_id: found}, linked, replace_texts=False)
     except Exception as failure:  # noqa: BLE001 - the memory is stored, whatever a model raises
         logger.warning("memory %s has no links: %s", memory_id, type(failure).__name__)
         return
     for problem in linked.problems:
-        logger.warning("memory %s lacks links: %s", memory_id, problem.reason)
+        # Reasons may quote memories.
+        logger.warning("memory %s lacks %s", memory_id, problem.step)

@@ -10,6 +10,7 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 from oracleagentmemory._threaded import threaded
+from oracleagentmemory._warn import warn_caller
 from oracleagentmemory.apis.llms.llm import ILlm
 from oracleagentmemory.core.background import (
     ALL_WORK,
@@ -92,11 +93,15 @@ class BackgroundWork:
             self.scheduler.start([job], llm)
             return
         try:
-            result = self._runner.run(job, llm)
+            attempt = self._runner.attempt(job, llm)
         except Exception as failure:
             self._inline_results.append(failed_result(job, "run", explained(failure)))
             raise
-        self._inline_results.append(result)
+        self._inline_results.append(attempt.result)
+        if attempt.failure is not None:
+            raise attempt.failure
+        for warning in attempt.warnings:
+            warn_caller(warning, RuntimeWarning)
 
     def refuse_in_transaction(
         self, settings: ThreadSettings, what: str = "extracting memories"
@@ -111,12 +116,12 @@ class BackgroundWork:
             self._store.refuse_in_transaction(what)
 
     def results(self) -> list[JobResult]:
-        """Return what came of the newest jobs that ran in this process, INLINE ones first."""
+        """Return what came of the newest jobs that ran here, INLINE ones first."""
         return [*self._inline_results, *([] if self._own is None else self._own.results())]
 
     def _run(self, job: ExtractionJob, llm: ILlm | None) -> JobResult:
         try:
-            return self._runner.run(job, llm)
+            return self._runner.attempt(job, llm).result
         finally:
             # The job's thread may have opened a connection of the caller's framework.
             self._store._after_twin()

@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from oracleagentmemory._notset import NOT_SET_MARKER, Maybe, _NotSetMarker
+from oracleagentmemory.apis.embedders import IEmbedder
 from oracleagentmemory.apis.memorystore import IMemoryStore, MetadataFilter, PendingRecordBatch
 from oracleagentmemory.apis.records import (
     MemoryRecord,
@@ -32,7 +33,12 @@ class OracleMemoryStore(IMemoryStore):
 
     Each `prepare_x` checks and computes all that `x` needs, without any lock; `write` applies it.
     `x` itself is `write(prepare_x(...))`.
+
+    Attributes:
+        embedder: Makes vectors of texts, where there is one.
     """
+
+    embedder: IEmbedder | None
 
     @abc.abstractmethod
     def write(self, prepared: Prepared[T]) -> T:
@@ -278,6 +284,12 @@ class OracleMemoryStore(IMemoryStore):
         self, thread_id: str, message_ids: Sequence[str]
     ) -> Prepared[set[str]]:
         """Prepare to lock messages of a thread; gives those that are still there."""
+
+    @abc.abstractmethod
+    def prepare_extend_life(
+        self, memory_ids: Sequence[str], until: datetime | None
+    ) -> Prepared[int]:
+        """Prepare to let memories live longer, ``None`` for ever; gives how many had to."""
 
     @abc.abstractmethod
     def fingerprint(self, record_type: str, record_id: str) -> str | None:

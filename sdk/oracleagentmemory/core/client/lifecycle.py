@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from oracleagentmemory._threaded import threaded
 from oracleagentmemory.core.client.part import ClientPart
+from oracleagentmemory.core.extractors.jobs import JobResult
 
 
 class ClientLifecycle(ClientPart):
@@ -31,6 +32,21 @@ class ClientLifecycle(ClientPart):
         """Wait as :meth:`wait_for_memory_extraction` does; the wait takes no pool thread."""
         self._before_twin("wait_for_memory_extraction")
         await self._work.ended(timeout)
+
+    def extraction_results(self) -> list[JobResult]:
+        """Return what came of the newest extractions that ran in this process.
+
+        At most 128 that ran inside a call (INLINE) come first, then at most 128 of the background,
+        each in the order of their ends; those that the queue refused are among them. What a
+        scheduler that the client was given has run, that scheduler tells.
+
+        Returns:
+            For each its memories and relations, what was lost and why with the raw text of the
+            model, what is left to people, and every answer of the model.
+        """
+        return self._work.results()
+
+    extraction_results_async = threaded(extraction_results)
 
     def close(self, timeout: float | None = 300.0) -> None:
         """Refuse new work, wait for what was accepted, and let threads and connections go.

@@ -141,8 +141,8 @@ class JobProblem:
     """Something that a job lost, and why.
 
     Attributes:
-        step: Where: ``"queue"``, ``"caption"``, ``"shortening"``, ``"extraction"``, ``"links"``,
-            ``"summary"``, ``"store"``, ``"run"``.
+        step: Where: ``"queue"``, ``"caption"``, ``"shortening"``, ``"extraction"``,
+            ``"metadata"``, ``"links"``, ``"summary"``, ``"run"``.
         reason: What went wrong, for people.
         raw: The part of the model's answer that could not be used, unchanged.
     """
@@ -168,7 +168,8 @@ class ModelAnswer:
     """One answer of a model, unchanged.
 
     Attributes:
-        step: Which request it answers; see :class:`JobProblem`.
+        step: Which request it answers: ``"caption"``, ``"shortening"``, ``"extraction"``,
+            ``"links"``, ``"summary"``.
         prompt_version: Version of the prompt file.
         model: Name of the model, if it has one.
         raw: The text.
@@ -249,6 +250,7 @@ class JobResult:
 
     Attributes:
         job_id: The job.
+        thread_id: Its thread, if it has one.
         state: ``"succeeded"``; ``"partial"`` when something was lost; ``"failed"`` when all was.
         memory_ids: Memories that it stored or gave another source, in order.
         relation_ids: Relations that it stored.
@@ -259,6 +261,7 @@ class JobResult:
 
     job_id: str
     state: JobState
+    thread_id: str | None = None
     memory_ids: tuple[str, ...] = ()
     relation_ids: tuple[str, ...] = ()
     proposals: tuple[Proposal, ...] = ()
@@ -277,6 +280,7 @@ class JobResult:
         """Return the result as a JSON object."""
         return {
             "job_id": self.job_id,
+            "thread_id": self.thread_id,
             "state": self.state,
             "memory_ids": list(self.memory_ids),
             "relation_ids": list(self.relation_ids),
@@ -291,6 +295,7 @@ class JobResult:
         state: JobState = _one_of(saved, "state", JobState)
         return cls(
             job_id=_part(saved, "job_id", str),
+            thread_id=_optional(saved, "thread_id", str),
             state=state,
             memory_ids=_ids(saved, "memory_ids"),
             relation_ids=_ids(saved, "relation_ids"),
@@ -302,7 +307,12 @@ class JobResult:
 
 def failed_result(job: ExtractionJob, step: str, reason: str) -> JobResult:
     """Return the result of a job that ended before it could say anything itself."""
-    return JobResult(job_id=job.job_id, state="failed", problems=(JobProblem(step, reason),))
+    return JobResult(
+        job_id=job.job_id,
+        thread_id=job.thread_id,
+        state="failed",
+        problems=(JobProblem(step, reason),),
+    )
 
 
 def explained(failure: BaseException) -> str:

@@ -3,25 +3,29 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from oracleagentmemory.apis.records import MEMORY_TYPES, MemoryRecord
 from oracleagentmemory.core.extractors.jobs import JobProblem
-from oracleagentmemory.core.extractors.journal import JobJournal
+from oracleagentmemory.core.extractors.journal import FencedError, JobJournal
 from oracleagentmemory.core.extractors.linkprompting import CANDIDATES_PER_SOURCE, link_prompts
+from oracleagentmemory.core.extractors.normalise import normalised_text
 from oracleagentmemory.core.extractors.parsinglinks import LinkResolution, parse_links
 from oracleagentmemory.core.extractors.payloads import LIFECYCLE_LINK_TYPES
 from oracleagentmemory.core.extractors.prompting import ShownMemory
 from oracleagentmemory.core.extractors.storing import NewMemory
-from oracleagentmemory.errors import AgentMemoryError, RetryableError
+from oracleagentmemory.errors import AgentMemoryError, InvalidInputError, RetryableError
 from oracleagentmemory.storage.engine import WriteTransaction
 from oracleagentmemory.storage.writes import Prepared
 
 if TYPE_CHECKING:
     from oracleagentmemory.core.extractors.keptanswers import KeptAnswers
     from oracleagentmemory.core.oraclememorystore import OracleMemoryStore
+
+#: Characters of a text by which memories like it are looked for; each 4,000 are one search.
+MOST_QUERY_CHARACTERS = 16_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,30 +63,38 @@ def find_candidates(
 ) -> list[MemoryRecord]:
     """Return the older memories most like a text, nearest first; blank texts are like none.
 
+    A store that cannot search texts, since it has no embedder, finds none.
+
     Args:
         without: Ids that are no candidates: the new memories themselves.
     """
-    if not text.strip():
+    query = text[-MOST_QUERY_CHARACTERS:]
+    if not query.strip():
         return []
-    hits = store.search(
-        text,
-        CANDIDATES_PER_SOURCE + len(without),
-        user_id=scope.user_id,
-        agent_id=scope.agent_id,
-        thread_id=scope.thread_id,
-        exact_user_match=True,
-        exact_agent_match=True,
-        exact_thread_match=scope.exact_thread,
-        record_types=set(MEMORY_TYPES),
-        include_invalid_results=False,
-    )
+    try:
+        hits = store.search(
+            query,
+            CANDIDATES_PER_SOURCE + len(without),
+            user_id=scope.user_id,
+            agent_id=scope.agent_id,
+            thread_id=scope.thread_id,
+            exact_user_match=True,
+            exact_agent_match=True,
+            exact_thread_match=scope.exact_thread,
+            record_types=set(MEMORY_TYPES),
+            include_invalid_results=False,
+        )
+    except InvalidInputError:
+        if store.embedder is not None:
+            raise
+        return []
     found = [record for record, _ in hits if isinstance(record, MemoryRecord)]
     return [record for record in found if record.id not in without][:CANDIDATES_PER_SOURCE]
 
 
 def shown_memory(record: MemoryRecord) -> ShownMemory:
     """Return a stored memory as a prompt shows it."""
-    return ShownMemory(record.id, record.record_type, record.content, record.timestamp)
+    return ShownMemory(record.id, record.record_type, record.content or "", record.timestamp)
 
 
 class Linking:
@@ -115,20 +127,22 @@ class Linking:
         self,
         sources: Sequence[NewMemory],
         candidates: Mapping[str, Sequence[MemoryRecord]],
+        linked: Linked,
         *,
         replace_texts: bool,
-    ) -> Linked:
+    ) -> None:
         """Ask about the new memories that have candidates, and store their links.
 
         Args:
             candidates: Older memories by the id of the new one.
+            linked: Takes up what comes of it, also of what precedes a failure.
             replace_texts: Whether a new memory takes the text that the model merged from it and
                 the one that it ends.
 
         Raises:
             RetryableError: If the model or the store is busy.
+            FencedError: If this run may not write any more.
         """
-        linked = Linked()
         by_id = {one.memory_id: one for one in sources}
         shown = {one: list(map(shown_memory, found)) for one, found in candidates.items()}
         among = {one.memory_id: one for found in shown.values() for one in found}
@@ -152,7 +166,6 @@ class Linking:
             names = ", ".join(plan.left_out)
             reason = f"memory_link_extraction_token_limit has no room for the links of {names}"
             linked.problems.append(JobProblem("links", reason))
-        return linked
 
     def store(
         self,
@@ -174,15 +187,18 @@ class Linking:
             relation_id = self._relation_id(source.memory_id, target_id, link_type)
             key = f"link {relation_id}"
             if self._journal.recall(key) is None:
+                change = self._link(key, relation_id, source, among[target_id], link_type, merged)
                 try:
-                    self._store.write(
-                        self._link(key, relation_id, source, among[target_id], link_type, merged)
-                    )
-                except RetryableError:
+                    is_merged = self._store.write(change)
+                except (RetryableError, FencedError):
                     raise
                 except AgentMemoryError as refused:
                     linked.problems.append(JobProblem("links", str(refused)))
                     continue
+                if merged is not None and not is_merged:
+                    reason = f"memory {source.memory_id} keeps its text: it was changed meanwhile, "
+                    reason += "or another memory says the same as the merged one"
+                    linked.problems.append(JobProblem("links", reason, merged))
             linked.relation_ids.append(relation_id)
             text = None if merged is not None else text
 
@@ -197,29 +213,12 @@ class Linking:
         target: ShownMemory,
         link_type: str,
         text: str | None,
-    ) -> Prepared[None]:
-        """Return the change that links two memories, and gives the new one its merged text."""
-        changes = list(self._changes(relation_id, source, target, link_type, text))
+    ) -> Prepared[bool]:
+        """Return the change that links two memories, and gives the new one its merged text.
 
-        def apply(transaction: WriteTransaction) -> None:
-            self._journal.fence(transaction)
-            for change in changes:
-                change.apply(transaction)
-            self._journal.remember(key, relation_id, transaction)
-
-        return Prepared(apply)
-
-    def _changes(
-        self,
-        relation_id: str,
-        source: NewMemory,
-        target: ShownMemory,
-        link_type: str,
-        text: str | None,
-    ) -> Iterator[Prepared[object]]:
-        if text is not None and text != source.text:
-            yield self._store.prepare_update(source.record_type, source.memory_id, content=text)
-        yield self._store.prepare_add_relations(
+        It gives whether the memory says that now.
+        """
+        relation = self._store.prepare_add_relations(
             source.memory_id,
             source.record_type,
             target.memory_id,
@@ -227,3 +226,39 @@ class Linking:
             link_type,
             relation_ids=relation_id,
         )
+        merging = text is not None and text != source.text
+        update = (
+            self._store.prepare_update(source.record_type, source.memory_id, content=text)
+            if merging
+            else None
+        )
+
+        def apply(transaction: WriteTransaction) -> bool:
+            self._journal.fence(transaction)
+            merges = update is not None and self._may_say(source, target, str(text))
+            if update is not None and merges:
+                update.apply(transaction)
+            relation.apply(transaction)
+            self._journal.remember(key, relation_id, transaction)
+            return merges or not merging
+
+        return Prepared(apply)
+
+    def _may_say(self, source: NewMemory, target: ShownMemory, text: str) -> bool:
+        """Whether a memory is as it was stored, and its thread has no other with the text."""
+        stored = self._store.get_memory(source.memory_id)
+        if stored is None or stored.content != source.text:
+            return False
+        if stored.thread_id is None:
+            return True
+        own = (source.memory_id, target.memory_id)
+        return not any(
+            (one.memory_type, normalised_text(one.content))
+            == (source.record_type, normalised_text(text))
+            for one in self._store.thread_texts(stored.thread_id)
+            if one.memory_id not in own and (one.user_id, one.agent_id) == _owners(stored)
+        )
+
+
+def _owners(memory: MemoryRecord) -> tuple[str | None, str | None]:
+    return memory.user_id, memory.agent_id

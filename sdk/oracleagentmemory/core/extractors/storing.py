@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from oracleagentmemory.apis.memorystore import PendingRecordBatch
-from oracleagentmemory.apis.records import RecordStatus
+from oracleagentmemory.apis.records import MemoryRecord, RecordStatus
 from oracleagentmemory.apis.sources import MemorySource
 from oracleagentmemory.core.extractors.normalise import normalised_text
 from oracleagentmemory.errors import AgentMemoryError
@@ -107,9 +107,12 @@ class MemoryWriter:
         thread_id = self._job.thread_id or ""
         known, newest = self._known(0)
         new, ids = _without_equals(found, known)
-        kept = set(ids).difference(one.memory_id for one in new)
-        expires_at = self._store.first_expiry(message_ids) if new else None
+        kept = {at: one.likeness for at, one in zip(ids, found, strict=True)}
+        for one in new:
+            del kept[one.memory_id]
+        expires_at = self._store.first_expiry(message_ids) if found else None
         addition = self._store.prepare_add_batches(list(self._batches(new, expires_at)))
+        longer = self._store.prepare_extend_life(list(kept), expires_at)
         locked = self._store.prepare_lock_messages(thread_id, message_ids)
 
         def apply(transaction: WriteTransaction) -> Stored:
@@ -118,19 +121,26 @@ class MemoryWriter:
             if not present:
                 return Stored(gone=True)
             meanwhile, _ = self._known(newest)
-            if any(one.likeness in meanwhile for one in new) or not self._are_valid(kept):
+            if any(one.likeness in meanwhile for one in new) or not self._still(kept):
                 raise _ChangedMeanwhileError("an equal memory came or went meanwhile")
             addition.apply(transaction)
-            self._sources(ids, present, message_ids).apply(transaction)
+            longer.apply(transaction)
+            own = {one.memory_id for one in new}
+            self._sources(ids, own, present, message_ids).apply(transaction)
             stored = Stored(new, ids)
             self._journal.remember(key, stored.to_json(), transaction)
             return stored
 
         return Prepared(apply)
 
-    def _are_valid(self, memory_ids: Collection[str]) -> bool:
-        found = [self._store.get_memory(one) for one in memory_ids]
-        return all(one is not None and one.status is RecordStatus.VALID for one in found)
+    def _still(self, kept: Mapping[str, tuple[str, str]]) -> bool:
+        """Whether memories still are valid and say what they said."""
+        return all(
+            (memory := self._store.get_memory(memory_id)) is not None
+            and _says(memory, likeness)
+            and memory.thread_id == self._job.thread_id
+            for memory_id, likeness in kept.items()
+        )
 
     def _known(self, after: int) -> tuple[dict[tuple[str, str], str], int]:
         """Return the thread's valid memories by likeness, and the newest place among them."""
@@ -144,10 +154,12 @@ class MemoryWriter:
     def _batches(
         self, new: Sequence[NewMemory], expires_at: datetime | None
     ) -> Iterator[PendingRecordBatch]:
-        """Yield the memories as batches of one type each, in order."""
+        """Yield the memories as batches of one type each, in order.
+
+        None outlives the first of its messages to go.
+        """
         for record_type, group in itertools.groupby(new, key=lambda one: one.record_type):
             rows = list(group)
-            life = {} if expires_at is None else {"_expires_at": [expires_at] * len(rows)}
             yield PendingRecordBatch(
                 contents=[one.text for one in rows],
                 record_type=record_type,
@@ -157,26 +169,41 @@ class MemoryWriter:
                 agent_ids=self._job.agent_id,
                 timestamps=[one.timestamp for one in rows],
                 metadata=[one.metadata for one in rows],
-                **life,
+                _expires_at=[expires_at] * len(rows),
             )
 
     def _sources(
-        self, memory_ids: Sequence[str], present: set[str], message_ids: Sequence[str]
+        self, memory_ids: Sequence[str], own: set[str], present: set[str], among: Sequence[str]
     ) -> Prepared[int]:
+        """Note where memories come from.
+
+        One that was there without any source, added by a caller for example, gains its sources
+        without the job: it did not come from them and does not go with them.
+        """
+        kept = [one for one in dict.fromkeys(memory_ids) if one not in own]
+        noted = self._store.memory_sources(kept) if kept else {}
+        extracted = own | {
+            one for one in kept if any(source.job_id is not None for source in noted[one])
+        }
         return self._store.prepare_add_sources(
             [
                 MemorySource(
                     memory_id=memory_id,
                     message_id=message_id,
-                    job_id=self._job.job_id,
+                    job_id=self._job.job_id if memory_id in extracted else None,
                     model=self._model,
                     prompt_version=self._prompt_version,
                 )
                 for memory_id in dict.fromkeys(memory_ids)
-                for message_id in message_ids
+                for message_id in among
                 if message_id in present
             ]
         )
+
+
+def _says(memory: MemoryRecord, likeness: tuple[str, str]) -> bool:
+    said = (memory.record_type, normalised_text(memory.content or ""))
+    return memory.status is RecordStatus.VALID and said == likeness
 
 
 def _without_equals(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from oracleagentmemory._threaded import threaded
 from oracleagentmemory.core.background import WorkScope
 from oracleagentmemory.core.backgroundwork import check_timeout
+from oracleagentmemory.core.extractors.jobs import JobResult
 from oracleagentmemory.core.threadparts.part import ThreadPart
 
 
@@ -32,3 +34,12 @@ class ThreadWaiting(ThreadPart):
         self._before_twin("wait_for_memory_extraction")
         check_timeout(timeout)
         await self._work.ended(timeout, WorkScope(thread_id=self._thread_id))
+
+    def extraction_results(self) -> list[JobResult]:
+        """Return what came of this thread's newest extractions that ran in this process.
+
+        They are those of ``OracleAgentMemory.extraction_results`` that belong to this thread.
+        """
+        return [one for one in self._work.results() if one.thread_id == self._thread_id]
+
+    extraction_results_async = threaded(extraction_results)

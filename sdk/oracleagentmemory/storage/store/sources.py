@@ -17,7 +17,7 @@ from oracleagentmemory.storage.engine import WriteTransaction
 from oracleagentmemory.storage.extras import ExtraTables
 from oracleagentmemory.storage.kinds import MEMORY, THREAD
 from oracleagentmemory.storage.layout import ManagedTables
-from oracleagentmemory.storage.statements import bind, in_lists, not_expired
+from oracleagentmemory.storage.statements import CHANGEABLE, bind, in_lists, not_expired
 from oracleagentmemory.storage.store.lifecycle import Lifecycle
 from oracleagentmemory.storage.writes import Prepared, prepared_value
 
@@ -63,14 +63,16 @@ class SourceStatements:
 
     @functools.cached_property
     def only_from(self) -> sa.Select[Any]:
-        """Select and lock the memories whose one source is the message `:message_id`."""
+        """Select and lock the memories that came from the message `:message_id` alone."""
         source = self.source
         other = source.alias("other")
         elsewhere = sa.select(other.c.message_id).where(
             other.c.memory_id == source.c.memory_id, other.c.message_id != source.c.message_id
         )
         mine = sa.select(source.c.memory_id).where(
-            source.c.message_id == bind("message_id", source.c.message_id), ~elsewhere.exists()
+            source.c.message_id == bind("message_id", source.c.message_id),
+            source.c.job_id.is_not(None),
+            ~elsewhere.exists(),
         )
         memory = self.memory.c
         chosen = sa.select(memory.record_id, memory.user_id)
@@ -80,8 +82,7 @@ class SourceStatements:
     def texts_of_thread(self) -> sa.Select[Any]:
         """Select the valid memories of `:thread_id` that are newer than `:after`, oldest first."""
         c = self.memory.c
-        named = {name: c[name] for name in MemoryText.__slots__ if name in c}
-        columns = [c.record_id.label("memory_id"), *named.values()]
+        columns = [c.record_id, *(c[one] for one in MemoryText.__slots__ if one != "memory_id")]
         conditions = (
             c.thread_id == bind("thread_id", c.thread_id),
             c.order_seq > bind("after", c.order_seq),
@@ -175,7 +176,8 @@ class Sourcing(Lifecycle):
         parameters = {"thread_id": thread_id, "after": after}
         with self.engine.read() as connection:
             rows = connection.execute(self._source_statements.texts_of_thread, parameters)
-            return [MemoryText(**{**row._mapping, "content": row.content or ""}) for row in rows]
+            # A thread may have thousands: names for each row would take most of the time.
+            return [MemoryText(one, kind, text or "", *rest) for one, kind, text, *rest in rows]
 
     def first_expiry(self, message_ids: Sequence[str]) -> datetime | None:
         """Return when the first of some messages expires, None when none of them does."""
@@ -207,8 +209,34 @@ class Sourcing(Lifecycle):
 
         return Prepared(apply)
 
+    def prepare_extend_life(
+        self, memory_ids: Sequence[str], until: datetime | None
+    ) -> Prepared[int]:
+        """Prepare to let memories live longer; gives how many had to.
+
+        Args:
+            until: When they may expire at the earliest; None for never.
+        """
+
+        def apply(transaction: WriteTransaction) -> int:
+            found = self._lock_memories(transaction, memory_ids, expired=False)
+            short = [row for row in found.values() if _ends_before(row.expires_at, until)]
+            self._reserve(transaction, len(short))
+            for row in short:
+                values = {name: row._mapping[name] for name in CHANGEABLE[MEMORY.name]}
+                values["expires_at"] = until
+                transaction.execute(
+                    self.statements.update(MEMORY), {"id_": row.record_id, **values}
+                )
+                self._note_update(transaction, MEMORY, row, values, row.user_id)
+            return len(short)
+
+        return Prepared(apply) if memory_ids else prepared_value(0)
+
     def prepare_delete_derived(self, message_id: str) -> Prepared[list[str]]:
         """Prepare to delete the memories that have no source but this message; gives their ids.
+
+        Those whose source names no job were there before and only say the same.
 
         Apply it before the message is deleted, which takes the notes with it.
         """
@@ -231,3 +259,7 @@ class Sourcing(Lifecycle):
             return ids
 
         return Prepared(apply)
+
+
+def _ends_before(expires_at: datetime | None, until: datetime | None) -> bool:
+    return expires_at is not None and (until is None or expires_at < until)
