@@ -125,6 +125,9 @@ def _tells_of_message(entry: AuditEntry, change: Change, image: Row | None) -> b
     """Whether an entry of a message tells of the change of an image that is a part of it."""
     if change.record_kind != "image" or entry.noun != "message":
         return False
+    # An edited message gains, changes and loses images.
+    if entry.action not in (change.operation, "update"):
+        return False
     if change.record_id in entry.detail.get("image_ids", ()):
         return True
     record = None if image is None else image.record

@@ -67,7 +67,7 @@ def message_edit(request: PageRequest, thread_id: str, message_id: str) -> HttpR
                     request.access,
                     thread_id,
                     message_id,
-                    content=data["content"],
+                    content=thread_messages.with_text(row.record, data["content"]),
                     metadata=data["metadata"],
                     if_fingerprint=data["fingerprint"],
                     reason=data["reason"],
@@ -86,7 +86,7 @@ def message_edit(request: PageRequest, thread_id: str, message_id: str) -> HttpR
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def message_delete(request: PageRequest, thread_id: str, message_id: str) -> HttpResponse:
-    """Ask, then delete a message; memories that came from it stay."""
+    """Ask, then delete a message; what it alone taught stays, unless they choose otherwise."""
     request.access.require_write()
     row = thread_messages.get(request.access, thread_id, message_id)
     form = ReasonForm(posted(request), initial={"fingerprint": row.fingerprint})
