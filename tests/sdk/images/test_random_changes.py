@@ -68,7 +68,7 @@ class Model:
         return None if days is None else self.clock.now + timedelta(days=days)
 
     def add(self) -> None:
-        owner = self.dice.choice([self.client, *self.threads])
+        owner: Any = self.dice.choice([self.client, *self.threads])
         days, metadata = self.dice.choice((None, 1, 3)), self.dice.choice((None, {"a": 1}))
         thread_id = owner.thread_id if isinstance(owner, OracleThread) else None
         one = Kept(self.text(), self.dice.choice(PICTURES), thread_id, metadata, end=self.end(days))
@@ -115,7 +115,8 @@ class Model:
         if self.dice.random() < 0.4:
             one.metadata = changes["metadata"] = self.dice.choice((None, {"b": self.count}))
         owners = [thread for thread in self.threads if thread.thread_id == one.thread_id]
-        self.dice.choice([self.client, *owners]).update_image(image_id, **changes)
+        owner: Any = self.dice.choice([self.client, *owners])
+        owner.update_image(image_id, **changes)
 
     def update_message(self) -> None:
         if not self.messages:
