@@ -325,6 +325,13 @@ class MessagePatch(PatchBody):
     content: Content = Field("", description="All of it: an image that it leaves out is deleted.")
     metadata: Metadata | None = None
 
+    def changes(self) -> dict[str, Any]:
+        """Return the fields that were sent, parts as the SDK takes them."""
+        changes = super().changes()
+        if isinstance(self.content, list) and "content" in changes:
+            changes["content"] = [part.model_dump(exclude_none=True) for part in self.content]
+        return changes
+
 
 class MemoryIn(Body):
     """A new memory."""
