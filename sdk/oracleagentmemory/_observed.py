@@ -15,9 +15,12 @@ from contextvars import ContextVar
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
+from oracleagentmemory.storage.writes import DocumentedCall
+
 if TYPE_CHECKING:
     from oracleagentmemory.observability.emission import Details, Operation
     from oracleagentmemory.observability.eventlistener import EventListener
+    from oracleagentmemory.storage.engine import WriteTransaction
 
 logger = logging.getLogger(__name__)
 
@@ -114,7 +117,15 @@ def _naming(name: str, prepare: Run) -> Run:
     @functools.wraps(prepare)
     def run(self: Any, /, *args: Any, **kwargs: Any) -> Any:
         prepared = prepare(self, *args, **kwargs)
-        return replace(prepared, operation=name) if LISTENERS.get() else prepared
+        if not LISTENERS.get():
+            return prepared
+        call = DocumentedCall(name)
+
+        def apply(transaction: WriteTransaction) -> Any:
+            call.result = prepared.apply(transaction)
+            return call.result
+
+        return replace(prepared, apply=apply, call=call)
 
     return run
 
@@ -127,9 +138,12 @@ def _telling_of_write(write: Run) -> Run:
     def run(self: Any, /, prepared: Any) -> Any:
         if not LISTENERS.get() or "memory_store" in _RUNNING.get():
             return write(self, prepared)
-        name = prepared.operation or "write"
+        call = prepared.call
+        name = "write" if call is None else call.name
         with _operation("memory_store", name, self, signature, (self, prepared), {}, None) as told:
-            return told.completed(write(self, prepared))
+            result = write(self, prepared)
+            told.completed(result if call is None else call.result)
+            return result
 
     return run
 

@@ -42,8 +42,8 @@ def client(store: Store) -> OracleAgentMemory:
 def thread(client: OracleAgentMemory, llm: ListedLlm) -> OracleThread:
     thread = client.create_thread(thread_id="t", user_id="ada", agent_id="a", llm=llm)
     thread.add_messages([{"role": "user", "content": "red car", "timestamp": "2024-05-01"}])
-    thread.add_memory("red car", memory_id="m")
-    thread.add_memory("blue car", memory_id="f", memory_type="fact")
+    thread.add_memory("red car", memory_id="m", autonomous_linking=False)
+    thread.add_memory("blue car", memory_id="f", memory_type="fact", autonomous_linking=False)
     return thread
 
 

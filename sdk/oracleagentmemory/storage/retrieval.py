@@ -288,9 +288,7 @@ def _best_of_block(
     return best
 
 
-def _similarities(
-    vectors: NDArray[np.float32], query: NDArray[np.float32]
-) -> NDArray[np.float32]:
+def _similarities(vectors: NDArray[np.float32], query: NDArray[np.float32]) -> NDArray[np.float32]:
     """Return the similarity of each row, shape `(N,)`, worked out by the calling thread alone.
 
     `vectors @ query` would share the work among the threads of BLAS. Those of searches beside

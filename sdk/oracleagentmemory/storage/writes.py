@@ -16,6 +16,18 @@ T = TypeVar("T")
 U = TypeVar("U")
 
 
+@dataclass(slots=True)
+class DocumentedCall:
+    """The documented method that a change belongs to.
+
+    Attributes:
+        result: What it gave, once the change is applied; what is made of it afterwards differs.
+    """
+
+    name: str
+    result: Any = None
+
+
 @dataclass(frozen=True)
 class Prepared(Generic[T]):
     """A change that only has to be written.
@@ -25,19 +37,17 @@ class Prepared(Generic[T]):
             called again when a transaction was rolled back.
         maintains: It is part of what the store is being maintained by, and is applied while
             other changes are refused.
-        operation: The documented method that it belongs to, where somebody listens to events.
+        call: The documented method that it belongs to, where somebody listens to events.
     """
 
     apply: Callable[[WriteTransaction], T]
     maintains: bool = False
-    operation: str | None = None
+    call: DocumentedCall | None = None
 
     def map(self, function: Callable[[T], U]) -> Prepared[U]:
         """Return the same change with its result passed through `function`."""
         apply = self.apply
-        return Prepared(
-            lambda transaction: function(apply(transaction)), self.maintains, self.operation
-        )
+        return Prepared(lambda transaction: function(apply(transaction)), self.maintains, self.call)
 
 
 def prepared_value(value: T) -> Prepared[T]:

@@ -60,6 +60,7 @@ def orchard(client: OracleAgentMemory, llm: ListedLlm) -> OracleThread:
             memory_type=kind,  # type: ignore[arg-type]
             timestamp=MORNING.format(4 + number),
             metadata={"n": number},
+            autonomous_linking=False,
         )
     return thread
 

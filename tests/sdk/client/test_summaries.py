@@ -14,6 +14,7 @@ import pytest
 from oracleagentmemory.apis.records import RecordStatus, ThreadSummaryRecord
 from oracleagentmemory.core import (
     MemoryExtractionConfig,
+    MemoryExtractionMode,
     OracleAgentMemory,
     OracleThread,
     SQLiteMemoryStore,
@@ -506,28 +507,26 @@ def summaries(store: SQLiteMemoryStore, thread: OracleThread, llm: Any) -> Threa
     return ThreadSummaries(store, "t", thread._settings, llm)
 
 
-def test_a_refresh_comes_when_enough_messages_have(
-    client: OracleAgentMemory, store: SQLiteMemoryStore
-) -> None:
-    def run(frequency: int, enabled: bool = True) -> list[bool]:
+def test_a_refresh_comes_when_enough_messages_have(client: OracleAgentMemory) -> None:
+    def run(frequency: int, enabled: bool = True) -> list[int]:
         llm = numbered("S")
         config = MemoryExtractionConfig(
             extract_memories=False,
             enable_context_summary=enabled,
             context_summary_update_frequency=frequency,
+            extraction_mode=MemoryExtractionMode.INLINE,
         )
         thread = with_model(client, llm, memory_extraction_config=config)
         done = []
         for number in range(5):
             thread.add_messages([says(f"q{number}")])
-            done.append(summaries(store, thread, llm).refresh_when_due())
-        assert llm.calls == done.count(True)
+            done.append(llm.calls)
         client.delete_thread("t")
         return done
 
-    assert run(-1) == run(0) == run(1) == [True] * 5
-    assert run(3) == [False, False, True, False, False]
-    assert run(1, enabled=False) == [False] * 5
+    assert run(-1) == run(0) == run(1) == [1, 2, 3, 4, 5]
+    assert run(3) == [0, 0, 1, 1, 1]
+    assert run(1, enabled=False) == [0] * 5
 
 
 def test_what_was_summed_up_before_a_message_is_read_without_a_model(

@@ -73,7 +73,7 @@ class DueJobs:
                 return Taught(message_ids, None)
             return Taught(message_ids, self._record(transaction, "messages", message_ids, windows))
 
-        return Prepared(apply)
+        return Prepared(apply, call=prepared.call)
 
     def with_edited(
         self, prepared: Prepared[str], message_id: str, seq_no: int, content: Any
@@ -99,7 +99,7 @@ class DueJobs:
                 )
             return Taught([edited], self._record(transaction, "edit", [edited], windows))
 
-        return Prepared(apply)
+        return Prepared(apply, call=prepared.call)
 
     def _due(
         self, transaction: WriteTransaction, before: Sequence[str], message_ids: Sequence[str]
