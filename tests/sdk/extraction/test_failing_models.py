@@ -376,7 +376,9 @@ def test_one_bad_link_costs_only_itself(
     assert len(result.problems) == 3
 
 
-@pytest.mark.parametrize("answer", [ScriptedAnswer(status=429), ScriptedAnswer(status=400)])
+@pytest.mark.parametrize(
+    "answer", [ScriptedAnswer(status=429), ScriptedAnswer(status=400), ScriptedAnswer(text=" ")]
+)
 def test_a_summary_that_fails_costs_nothing_else(
     answer: ScriptedAnswer,
     server: ScriptedModelServer,
@@ -396,6 +398,46 @@ def test_a_summary_that_fails_costs_nothing_else(
     (result,) = thread.extraction_results()
     assert (result.state, len(result.memory_ids)) == ("partial", 2)
     assert [one.step for one in result.problems] == ["summary"]
+
+
+def test_a_busy_model_is_not_asked_for_the_windows_that_follow(
+    server: ScriptedModelServer,
+    store: SQLMemoryStore,
+    client: OracleAgentMemory,
+    owners: dict[str, str],
+) -> None:
+    each = inline(
+        enable_context_summary=False, memory_extraction_window=1, memory_extraction_frequency=1
+    )
+    thread = client.create_thread(**owners, memory_extraction_config=each)
+    before = len(server.requests)
+    server.add(ScriptedAnswer(text=whole(item("first"))), ScriptedAnswer(status=429))
+    with pytest.raises(RetryableError, match="busy"):
+        thread.add_messages(tell("one", "two", "three", "four"))
+    assert len(server.requests) - before == 2
+    assert [one.content for one in memories_of(store, thread)] == ["first"]
+    (result,) = thread.extraction_results()
+    assert result.state == "partial"
+    # Whoever reads the result sees that three messages have taught nothing.
+    assert any("2 more" in one.reason for one in result.problems), result.problems
+
+
+def test_a_copy_that_no_model_shortens_is_cut_and_said_to_be(
+    server: ScriptedModelServer,
+    store: SQLMemoryStore,
+    client: OracleAgentMemory,
+    owners: dict[str, str],
+) -> None:
+    thread = client.create_thread(**owners, max_message_token_length=50)
+    text = "I drink tea. " * 100
+    server.add(ScriptedAnswer(status=400, text="no"), ScriptedAnswer(text=BOTH))
+    thread.add_messages(tell(text))
+    assert text.strip() not in said(server.requests[-1])
+    assert texts_of(thread) == [text]
+    assert len(memories_of(store, thread)) == 2
+    (result,) = thread.extraction_results()
+    assert result.state == "partial"
+    assert [one.step for one in result.problems] == ["shortening"]
 
 
 def test_a_failing_client_leaves_no_thread_or_row_behind(
