@@ -31,6 +31,8 @@ SECRETS = frozenset(
         "CELERY_BROKER_URL",
         "MEMORY_EMBEDDER_API_BASE",
         "MEMORY_EMBEDDER_API_KEY",
+        "MEMORY_LLM_API_BASE",
+        "MEMORY_LLM_API_KEY",
     }
 )
 
@@ -86,6 +88,37 @@ class Environment(BaseSettings):
     memory_embedder_api_base: str | None = Field(default=None, pattern=r"^https?://\S+$")
     #: Key for it. Unset: the provider's own variable, such as ``OPENAI_API_KEY``.
     memory_embedder_api_key: SecretStr | None = None
+    #: The model that learns from messages, as LiteLLM names it with its provider
+    #: (``openai/gpt-4o-mini``). Unset: nothing is learnt, and the pages say so.
+    memory_llm: str | None = Field(default=None, pattern=r"^[^\s/:]+/\S+$")
+    #: Address of its provider. Unset: LiteLLM's for the model.
+    memory_llm_api_base: str | None = Field(default=None, pattern=r"^https?://\S+$")
+    #: Key for it. Unset: the provider's own variable, such as ``OPENAI_API_KEY``.
+    memory_llm_api_key: SecretStr | None = None
+    #: Seconds that one answer of it may take.
+    memory_llm_timeout_s: float = Field(default=120, gt=0, le=3600)
+    #: Jobs that ask it at the same time, in all workers together.
+    memory_llm_concurrency: int = Field(default=4, ge=1, le=1000)
+    #: Tokens that one job may use; one that needs more fails. Unset: no limit.
+    memory_llm_job_tokens: int | None = Field(default=None, ge=1)
+    #: Tokens that the jobs of one user may use on a day (UTC); later ones wait. Unset: no limit.
+    memory_llm_user_daily_tokens: int | None = Field(default=None, ge=1)
+    #: Tokens that all jobs may use on a day (UTC); later ones wait. Unset: no limit.
+    memory_llm_daily_tokens: int | None = Field(default=None, ge=1)
+    #: Seconds without a heartbeat after which another worker takes a job over.
+    memory_job_lease_s: float = Field(default=60, ge=1, le=3600)
+    #: Seconds that one run of a job may take before another worker takes it over.
+    memory_job_time_limit_s: float = Field(default=900, ge=1)
+    #: Times that a job is tried again after failures that may pass.
+    memory_job_retries: int = Field(default=5, ge=0, le=100)
+    #: Seconds between two looks of the worker for jobs whose hint was lost.
+    memory_sweep_interval_s: float = Field(default=5, ge=0.1, le=3600)
+    #: Hour of the day (UTC) of the nightly check of the store.
+    memory_check_hour: int = Field(default=3, ge=0, le=23)
+    #: Seconds that a delete waits for the end of jobs that ran on what it deleted.
+    memory_delete_wait_s: float = Field(default=10, ge=0, le=300)
+    #: Jobs that one worker runs at the same time.
+    memory_worker_threads: int = Field(default=4, ge=1, le=256)
     #: What searches compare: meanings (``vector``), words (``keyword``) or both (``hybrid``).
     memory_search_strategy: Literal["vector", "keyword", "hybrid"] = "hybrid"
     #: Bytes of vectors that web processes and worker keep in memory, all together.

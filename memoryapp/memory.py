@@ -9,11 +9,14 @@ from typing import TYPE_CHECKING, Any
 from django.conf import settings
 
 from memoryapp.joined import joined_engine
+from memoryapp.scheduler import CeleryScheduler
+from oracleagentmemory._notset import NOT_SET_MARKER
 from oracleagentmemory.core import OracleAgentMemory
 from oracleagentmemory.core.dbschemapolicy import SchemaPolicy
 from oracleagentmemory.core.dbsearch import SearchStrategy
 from oracleagentmemory.core.embedders import Embedder, LocalEmbedder
-from oracleagentmemory.core.extractors import MemoryExtractionConfig
+from oracleagentmemory.core.extractors import MemoryExtractionConfig, MemoryExtractionMode
+from oracleagentmemory.core.llms import Llm
 from oracleagentmemory.core.sqlitememorystore import SQLiteMemoryStore
 from oracleagentmemory.errors import InvalidInputError
 from oracleagentmemory.inspection import StoreInspector
@@ -77,10 +80,37 @@ def embedder() -> Any:
 
 
 @functools.cache
+def llm() -> Llm | None:
+    """The model that MEMORY_LLM names; None where nothing is learnt."""
+    if settings.MEMORY_LLM is None:
+        return None
+    key = settings.MEMORY_LLM_API_KEY
+    return Llm(
+        settings.MEMORY_LLM,
+        api_base=settings.MEMORY_LLM_API_BASE,
+        api_key=None if key is None else key.get_secret_value(),
+        timeout=settings.MEMORY_LLM_TIMEOUT_S,
+    )
+
+
+@functools.cache
+def scheduler() -> CeleryScheduler:
+    """What takes the client's background work to the workers."""
+    return CeleryScheduler(llm())
+
+
+@functools.cache
 def client() -> OracleAgentMemory:
-    """The documented client on :func:`store`; extraction is off until an LLM is configured."""
+    """The documented client on :func:`store`; it learns from messages once there is an LLM."""
+    model = llm()
+    learning = MemoryExtractionConfig(
+        extract_memories=model is not None, extraction_mode=MemoryExtractionMode.BACKGROUND
+    )
     return OracleAgentMemory(
-        store=store(), memory_extraction_config=MemoryExtractionConfig(extract_memories=False)
+        store=store(),
+        memory_extraction_config=learning,
+        scheduler=scheduler(),
+        llm=NOT_SET_MARKER if model is None else model,
     )
 
 

@@ -67,6 +67,18 @@ MEMORY_EMBEDDER = ENVIRONMENT.memory_embedder
 MEMORY_EMBEDDER_API_BASE = ENVIRONMENT.memory_embedder_api_base
 # Stays wrapped: pages and logs that list settings show no secret.
 MEMORY_EMBEDDER_API_KEY = ENVIRONMENT.memory_embedder_api_key
+MEMORY_LLM = ENVIRONMENT.memory_llm
+MEMORY_LLM_API_BASE = ENVIRONMENT.memory_llm_api_base
+MEMORY_LLM_API_KEY = ENVIRONMENT.memory_llm_api_key
+MEMORY_LLM_TIMEOUT_S = ENVIRONMENT.memory_llm_timeout_s
+MEMORY_LLM_CONCURRENCY = ENVIRONMENT.memory_llm_concurrency
+MEMORY_LLM_JOB_TOKENS = ENVIRONMENT.memory_llm_job_tokens
+MEMORY_LLM_USER_DAILY_TOKENS = ENVIRONMENT.memory_llm_user_daily_tokens
+MEMORY_LLM_DAILY_TOKENS = ENVIRONMENT.memory_llm_daily_tokens
+MEMORY_JOB_LEASE_S = ENVIRONMENT.memory_job_lease_s
+MEMORY_JOB_TIME_LIMIT_S = ENVIRONMENT.memory_job_time_limit_s
+MEMORY_JOB_RETRIES = ENVIRONMENT.memory_job_retries
+MEMORY_DELETE_WAIT_S = ENVIRONMENT.memory_delete_wait_s
 MEMORY_SEARCH_STRATEGY = ENVIRONMENT.memory_search_strategy
 MEMORY_SCHEMA_POLICY = ENVIRONMENT.memory_schema_policy
 # Each web process and the worker keep vectors of their own.

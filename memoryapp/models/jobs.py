@@ -26,8 +26,9 @@ class Job(models.Model):
     """One extraction or image description, stored in the transaction of its messages.
 
     The rows are the queue. ``attempts`` counts how often the job was claimed, ever; together with
-    ``claimed_by`` it tells one run from another. A cancelled job whose ``claimed_by`` is set has a
-    run that has not noticed yet; it can write nothing more.
+    ``claimed_by`` it tells one run from another; ``put_back`` of them ended in good order, to be
+    tried again. A cancelled job whose ``claimed_by`` is set has a run that has not noticed yet; it
+    can write nothing more. ``wait_reason`` says which limit of tokens a queued job waits for.
     """
 
     STATES = tuple((state, state.value.capitalize()) for state in JobState)
@@ -48,11 +49,11 @@ class Job(models.Model):
     result = models.JSONField(null=True)
     error = models.TextField(blank=True, default="")
     attempts = models.PositiveIntegerField(default=0)
-    first_attempt = models.PositiveIntegerField(default=0)
     put_back = models.PositiveIntegerField(default=0)
     claimed_by = models.CharField(max_length=200, blank=True, default="")
     lease_until = models.DateTimeField(null=True)
     not_before = models.DateTimeField()
+    wait_reason = models.CharField(max_length=200, blank=True, default="")
     created_at = models.DateTimeField()
     started_at = models.DateTimeField(null=True)
     ended_at = models.DateTimeField(null=True)

@@ -10,6 +10,7 @@ from django.db import transaction
 from memoryapp.access import Access
 from memoryapp.memory import inspector, store
 from memoryapp.models import AuditEntry
+from memoryapp.scheduler import requested_by
 from memoryapp.services import audit, images, provenance, threads
 from memoryapp.services.changes import apply_delete, apply_update
 from memoryapp.services.lookup import visible_row, writable_row
@@ -98,7 +99,7 @@ def add(
     for message in messages:
         given_metadata(message.get("metadata"))
     prepared = threads.handle(thread_id).prepare_add_messages(messages)
-    with transaction.atomic():
+    with transaction.atomic(), requested_by(access.actor):
         new_ids: list[str] = store().write(prepared)
         added = store().messages(new_ids)
         audit.record(
@@ -140,7 +141,7 @@ def update(
     changing = threads.handle(thread_id).prepare_update_message
     prepared = changing(message_id, **given, if_fingerprint=if_fingerprint).map(lambda _: 1)
     detail = {"thread_id": thread_id, **_image_ids(images.parts_of(row.record))}
-    with transaction.atomic():
+    with transaction.atomic(), requested_by(access.actor):
         before = images.attached(row.record)
 
         def note_images(entry: AuditEntry, after: Row) -> None:

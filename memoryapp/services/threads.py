@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from django.db import transaction
 
 from memoryapp.access import Access
-from memoryapp.memory import client, inspector, store
+from memoryapp.memory import client, inspector, llm, store
 from memoryapp.services import audit
 from memoryapp.services.changes import apply_delete, apply_update
 from memoryapp.services.lookup import visible_row, writable_row
@@ -87,7 +87,9 @@ def digest(access: Access, thread_id: str) -> ThreadDigest:
 
 
 def handle(thread_id: str) -> OracleThread:
-    """The SDK's handle. Extraction is off here: a thread saved with it on needs an LLM to open."""
+    """The SDK's handle; without an LLM a thread that was to learn opens with that off."""
+    if llm() is not None:
+        return client().get_thread(thread_id)
     off = MemoryExtractionConfig(extract_memories=False)
     return client().get_thread(thread_id, memory_extraction_config=off)
 

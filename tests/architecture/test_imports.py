@@ -51,7 +51,7 @@ def models_know_no_services(file: Path, found: Import) -> str | None:
 
 
 def services_know_no_edge(file: Path, found: Import) -> str | None:
-    allowed = ("access", "demo", "ids", "memory", "models", "services")
+    allowed = ("access", "demo", "ids", "memory", "models", "scheduler", "services")
     if is_under(found.target, "memoryapp") and not is_under(
         found.target, *(f"memoryapp.{name}" for name in allowed)
     ):

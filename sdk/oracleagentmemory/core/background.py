@@ -54,6 +54,9 @@ class BackgroundScheduler(Protocol):
     #: Seconds that a delete waits for the work on what it deletes.
     delete_wait_s: float
 
+    def check_llm(self, llm: ILlm | None) -> None:
+        """Raise ``InvalidInputError`` for a thread's own model that jobs could not be run with."""
+
     def accept(self, jobs: Sequence[ExtractionJob], transaction: WriteTransaction) -> None:
         """Record jobs in the transaction that stores their messages."""
 

@@ -140,6 +140,9 @@ class ThreadScheduler:
         #: Callers that wait for a place, by key: first come, first served keeps jobs in order.
         self._lines: dict[str, deque[_Task]] = {}
 
+    def check_llm(self, llm: ILlm | None) -> None:
+        """Accept any model: it stays beside its jobs."""
+
     def accept(self, jobs: Sequence[ExtractionJob], transaction: WriteTransaction) -> None:
         """Do nothing: jobs on threads end with the process, there is nothing to record."""
 

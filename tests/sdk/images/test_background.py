@@ -58,6 +58,9 @@ class KeptJobs:
         self.accepted: list[ExtractionJob] = []
         self.started: list[ExtractionJob] = []
 
+    def check_llm(self, llm: ILlm | None) -> None:
+        """Accept any model."""
+
     def accept(self, jobs: Sequence[ExtractionJob], transaction: WriteTransaction) -> None:
         """Keep jobs if their transaction is open."""
         assert transaction.now

@@ -306,6 +306,7 @@ class ClientThreads(ClientPart):
     def _resolved(
         self, call: SettingsLayer, saved: SettingsLayer, model: ILlm | None
     ) -> ThreadSettings:
+        self._work.scheduler.check_llm(model)
         settings = resolve_settings(call, saved, self._settings_layer)
         if settings.extracts and model is None:
             raise InvalidInputError(
