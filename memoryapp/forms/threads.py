@@ -19,6 +19,7 @@ from memoryapp.forms.fields import (
     end_of,
     start_of,
 )
+from memoryapp.forms.memories import ReasonForm
 from memoryapp.services.threads import ThreadFilters
 
 REASON = "Kept in the audit log."
@@ -116,3 +117,18 @@ class EditMessageForm(PageForm):
     metadata = MetadataField(label="Metadata", help_text="A JSON object, or empty.")
     fingerprint = forms.CharField(widget=forms.HiddenInput)
     reason = forms.CharField(label="Reason", required=False, max_length=500, help_text=REASON)
+
+
+class DeleteMessageForm(ReasonForm):
+    """What becomes of the memories that a message alone taught, when it is deleted."""
+
+    derived = forms.ChoiceField(
+        label="What it taught",
+        required=False,
+        choices=[
+            ("keep", "Keep these memories"),
+            ("delete", "Delete what only this message taught"),
+        ],
+    )
+    #: How many the page said there were.
+    going = forms.IntegerField(required=False, min_value=0, widget=forms.HiddenInput)

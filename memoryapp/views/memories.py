@@ -19,7 +19,7 @@ from memoryapp.forms.memories import (
     StatusForm,
 )
 from memoryapp.forms.relations import NewRelationForm
-from memoryapp.services import memories, relations
+from memoryapp.services import memories, provenance, relations
 from memoryapp.services.lookup import cursors
 from memoryapp.services.metadata import own_metadata
 from memoryapp.views import facets
@@ -29,6 +29,7 @@ from oracleagentmemory.inspection import Row
 
 SECTION = {"section": "memory-list"}
 RELATIONS_SHOWN = 20
+SOURCES_SHOWN = 20
 
 
 @require_safe
@@ -78,13 +79,15 @@ def _drawer(request: PageRequest) -> Row | None:
 
 @require_safe
 def memory_detail(request: PageRequest, memory_id: str) -> HttpResponse:
-    """One memory with its relations, the latest first."""
-    row = memories.get(request.access, memory_id)
+    """One memory with the messages that taught it and its relations, the latest first."""
+    origin = provenance.of_memory(request.access, memory_id, limit=SOURCES_SHOWN)
     of_it = relations.RelationFilters(memory_id=memory_id)
     page = relations.list_page(request.access, of_it, limit=RELATIONS_SHOWN)
     context = {
         **SECTION,
-        "row": row,
+        "row": origin.row,
+        "origin": origin,
+        "sees_all": request.access.user_ids is None,
         "relations": relations.seen_from(memory_id, page.rows),
         "more_relations": page.older is not None,
         "relation_types": relations.BUILT_IN_TYPES,

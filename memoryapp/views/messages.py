@@ -8,11 +8,10 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_safe
 
-from memoryapp.forms.memories import ReasonForm
-from memoryapp.forms.threads import EditMessageForm, NewMessageForm
+from memoryapp.forms.threads import DeleteMessageForm, EditMessageForm, NewMessageForm
 from memoryapp.ids import encode_tilde
 from memoryapp.services import messages as thread_messages
-from memoryapp.services import threads
+from memoryapp.services import provenance, threads
 from memoryapp.services.metadata import own_metadata
 from memoryapp.views.page import PageRequest, form_page, posted, submitted
 from memoryapp.views.threads import SECTION, end_of_thread, thread_context
@@ -89,16 +88,28 @@ def message_delete(request: PageRequest, thread_id: str, message_id: str) -> Htt
     """Ask, then delete a message; what it alone taught stays, unless they choose otherwise."""
     request.access.require_write()
     row = thread_messages.get(request.access, thread_id, message_id)
-    form = ReasonForm(posted(request), initial={"fingerprint": row.fingerprint})
+    taught = provenance.taught_by(request.access, message_id)
+    initial = {"fingerprint": row.fingerprint, "going": len(taught.going)}
+    form = DeleteMessageForm(posted(request), initial=initial)
     if request.method == "POST" and form.is_valid():
         thread_messages.delete(
             request.access,
             thread_id,
             message_id,
+            derived=form.cleaned_data["derived"] or "keep",
+            expected=form.cleaned_data["going"],
             if_fingerprint=form.cleaned_data["fingerprint"] or None,
             reason=form.cleaned_data["reason"],
         )
-        messages.success(request, "Message deleted.")
+        both = form.cleaned_data["derived"] == "delete" and taught.going
+        done = "Message and what it taught deleted." if both else "Message deleted."
+        messages.success(request, done)
         return redirect("thread-detail", thread_id)
-    context = {**SECTION, "row": row, "thread_id": thread_id}
+    context = {
+        **SECTION,
+        "row": row,
+        "thread_id": thread_id,
+        "taught": taught,
+        "may_go": taught.going and not taught.out_of_reach,
+    }
     return form_page(request, "memoryapp/threads/message_delete.html", context, form)

@@ -15,7 +15,7 @@ from memoryapp.forms.threads import (
     NewThreadForm,
     ThreadFilterForm,
 )
-from memoryapp.services import images, relations, threads
+from memoryapp.services import images, provenance, relations, threads
 from memoryapp.services import messages as thread_messages
 from memoryapp.services.images import ImageFilters
 from memoryapp.services.lookup import cursors
@@ -70,6 +70,7 @@ def thread_context(
         **cursors("message", request.GET),
         limit=MESSAGES_PER_PAGE,
     )
+    shown = [row.record.id for row in page.rows]
     inside = RelationFilters(thread_id=thread_id)
     return {
         **SECTION,
@@ -82,6 +83,7 @@ def thread_context(
         ),
         "page": page,
         "rows": list(reversed(page.rows)),
+        "taught": provenance.of_messages(request.access, shown),
         "form": form or NewMessageForm(),
     }
 
