@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
 from itertools import groupby
 from operator import attrgetter, itemgetter
@@ -16,7 +16,8 @@ from django.db import transaction
 from memoryapp.access import Access
 from memoryapp.memory import store
 from memoryapp.models import AuditEntry
-from memoryapp.services import audit
+from memoryapp.services import audit, demo_pictures
+from memoryapp.services.demo_pictures import Sketch
 from memoryapp.services.import_formats import Line, NewMessage
 from memoryapp.services.import_writes import prepare_lines
 from memoryapp.services.imports import manifest_hash
@@ -54,6 +55,7 @@ class DemoSummary:
     messages: int = 0
     memories: int = 0
     relations: int = 0
+    images: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,8 +95,13 @@ def load(access: Access, *, today: date) -> DemoSummary:
         for memory in _memories(line, dialogue)
     ]
     relations = list(_relations(memories))
+    sketches = list(_sketches(lines, dialogues))
+    # Every other one is a part of its dialogue's last message, so that both kinds are there.
+    alone, parts = sketches[::2], {one.thread_id: one for one in sketches[1::2]}
+    lines = [_with_part(line, parts.get(line.thread_id)) for line in lines]
     changes = [
         *prepare_lines(lines, set()),
+        store().prepare_add_batches([demo_pictures.batch(alone)]),
         store().prepare_add_batches(_batches(memories)),
         _prepare_relations(relations),
     ]
@@ -104,8 +111,10 @@ def load(access: Access, *, today: date) -> DemoSummary:
         messages=len(ids),
         memories=len(memories),
         relations=len(relations),
+        images=len(sketches),
     )
-    ids += [memory.id for memory in memories] + [relation.id for relation in relations]
+    for made in (memories, relations, sketches):
+        ids += [one.id for one in made]
     with transaction.atomic():
         if _is_loaded():  # by another process, while this one prepared
             return DemoSummary()
@@ -115,6 +124,7 @@ def load(access: Access, *, today: date) -> DemoSummary:
             "messages": summary.messages,
             "memories": summary.memories,
             "relations": summary.relations,
+            "images": summary.images,
             "manifest": manifest_hash(ids),
         }
         audit.record(access, "import", "demo", reason="demo data", detail=detail)
@@ -153,6 +163,31 @@ def _line(number: int, dialogue: dict[str, Any], count: int, today: date) -> Lin
         messages=messages,
         metadata={"dialogue_id": dialogue["dialogue_id"], "services": dialogue["services"]},
     )
+
+
+def _sketches(lines: Sequence[Line], dialogues: Sequence[dict[str, Any]]) -> Iterator[Sketch]:
+    """Yield a drawing for each dialogue about a flight, at the time of its last message."""
+    about = demo_pictures.SERVICE
+    for line, dialogue in zip(lines, dialogues, strict=True):
+        goals = dialogue["goals"].get(about)
+        if goals:
+            yield Sketch(
+                id=f"{line.thread_id}-flight",
+                thread_id=line.thread_id,
+                user_id=line.user_id,
+                agent_id=line.agent_id,
+                dialogue_id=dialogue["dialogue_id"],
+                timestamp=line.messages[-1].timestamp,
+                description=demo_pictures.description_of(goals),
+                data=demo_pictures.draw(goals, line.number),
+            )
+
+
+def _with_part(line: Line, sketch: Sketch | None) -> Line:
+    if sketch is None:
+        return line
+    *earlier, last = line.messages
+    return replace(line, messages=(*earlier, replace(last, images=(sketch.as_part(),))))
 
 
 def _memories(line: Line, dialogue: dict[str, Any]) -> Iterator[_Memory]:

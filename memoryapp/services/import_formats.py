@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import Any
 
 from memoryapp.services import strict_json
+from oracleagentmemory.apis.message import ImageContent
 from oracleagentmemory.apis.validation import (
     ROLE_MAX_BYTES,
     TIMESTAMP_MAX_BYTES,
@@ -29,7 +30,10 @@ _MESSAGE_KEYS = frozenset(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewMessage:
-    """A message to store; ``is_named`` tells whether the file gave its id."""
+    """A message to store; ``is_named`` tells whether the file gave its id.
+
+    ``images`` follow the text as parts; no file has any.
+    """
 
     id: str
     role: str
@@ -37,6 +41,7 @@ class NewMessage:
     timestamp: str | None = None
     metadata: dict[str, Any] | None = None
     is_named: bool = False
+    images: tuple[ImageContent, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -36,7 +36,7 @@ def _messages(lines: Sequence[Line]) -> Prepared[list[str]]:
     pairs = [(line, message) for line in lines for message in line.messages]
     batch = PendingRecordBatch(
         # As parts, which is how a thread stores text.
-        contents=[[TextContent(message.content)] for _, message in pairs],
+        contents=[[TextContent(message.content), *message.images] for _, message in pairs],
         record_type="message",
         record_ids=[message.id for _, message in pairs],
         thread_ids=[line.thread_id for line, _ in pairs],

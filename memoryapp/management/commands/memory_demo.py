@@ -31,6 +31,7 @@ class Command(BaseCommand):
             return
         self.stdout.write(
             f"Demo: {summary.threads} dialogues, {summary.messages} messages, "
-            f"{summary.memories} memories and {summary.relations} relations added, from "
-            "the Schema-Guided Dialogue data set (CC BY-SA 4.0; see memoryapp/demo/README.md)."
+            f"{summary.memories} memories, {summary.relations} relations and {summary.images} "
+            "sketches added, from the Schema-Guided Dialogue data set "
+            "(CC BY-SA 4.0; see memoryapp/demo/README.md)."
         )

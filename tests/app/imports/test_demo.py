@@ -14,7 +14,8 @@ from django.core.management import call_command
 from memoryapp.access import Access
 from memoryapp.memory import inspector
 from memoryapp.models import AuditEntry
-from memoryapp.services import demo, threads
+from memoryapp.services import demo, images, messages, threads
+from oracleagentmemory.core.images import validate_image
 from tests.app.imports.files import DIALOGUES
 from tests.app.tables import nothing_changes
 
@@ -69,6 +70,30 @@ def test_texts_are_the_data_sets_own() -> None:
         slot = descriptions[source["service"]]["slots"][source["slot"]]
         value = goals[source["dialogue_id"]][source["service"]][source["slot"]]
         assert row.record.content == f"{slot}: {value}"
+
+
+def test_sketches_show_what_the_annotations_say_alone_and_in_messages() -> None:
+    summary = demo.load(OPERATOR, today=TODAY)
+    rows = inspector().page("image", limit=100).rows
+    assert len(rows) == summary.images == 11
+    attached = [row for row in rows if row.record.message_id is not None]
+    assert len(attached) == 5
+    memories = inspector().page("memory", limit=1000).rows
+    for row in rows:
+        about = {
+            one.record.metadata["slot"]: one.record.content.rpartition(": ")[2]
+            for one in memories
+            if one.record.thread_id == row.record.thread_id
+            and one.record.metadata["service"] == "Flights_3"
+        }
+        for slot in ("origin_city", "destination_city", "departure_date"):
+            assert about[slot] in row.record.content
+        data = images.picture(OPERATOR, row.id).data
+        assert validate_image(data) == "image/png"
+        assert len(data) < 8_000
+    for row in attached:
+        message = messages.get(OPERATOR, row.record.thread_id, row.record.message_id)
+        assert [part.type for part in message.record.content] == ["text", "image"]
 
 
 def test_second_load_changes_nothing_even_after_a_deletion() -> None:
