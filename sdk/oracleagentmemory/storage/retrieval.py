@@ -20,6 +20,7 @@ from oracleagentmemory.apis.embedders.embedder import IEmbedder
 from oracleagentmemory.apis.embedders.scoped import ScopedQueryEmbedder, weighs_queries
 from oracleagentmemory.errors import InvalidInputError
 from oracleagentmemory.storage.constructs import read_clock
+from oracleagentmemory.storage.embedding import embedded
 from oracleagentmemory.storage.filters import Filter, matches
 from oracleagentmemory.storage.kinds import Kind, kind_of
 from oracleagentmemory.storage.vector_block import Block
@@ -243,7 +244,7 @@ def _query(
         if chunk_count >= WEIGHTED_FROM_CHUNKS:
             scoped = cast("ScopedQueryEmbedder", embedder)
             return scoped.embed_in_scope(request.text, frequencies, chunk_count)
-    return _unit(embedder.embed([request.text], is_query=True)[0])
+    return _unit(embedded(embedder, [request.text], is_query=True)[0])
 
 
 def _unit(vector: NDArray[np.float32]) -> NDArray[np.float32]:

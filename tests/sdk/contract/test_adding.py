@@ -13,6 +13,7 @@ from oracleagentmemory.errors import (
     DimensionMismatchError,
     DuplicateIdError,
     NotFoundError,
+    StateError,
 )
 from tests.sdk.contract.snapshots import check_agreement, everything, rows_of
 from tests.sdk.search.stores import DIMENSION, Clock, ScopedWordEmbedder, WordEmbedder
@@ -352,3 +353,17 @@ def test_batches_must_be_batches(store: SQLMemoryStore) -> None:
     message: Any = Message("user", "hi")
     with pytest.raises(TypeError, match="unknown argument 'texts'"):
         store.add([message], "message", texts=["a"])
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_an_embedder_that_gives_no_numbers_stores_and_finds_nothing(
+    bad: float, store: SQLMemoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store.add(["sea"], "memory", user_ids="u1")
+    broken = np.full((1, store.embedder.embedding_dimension), bad, dtype=np.float32)
+    monkeypatch.setattr(store.embedder, "embed", lambda texts, is_query=False: broken)
+    with pytest.raises(StateError, match="not finite"):
+        store.add(["sky"], "memory", user_ids="u1")
+    with pytest.raises(StateError, match="not finite"):
+        store.search("sky", 5, user_id="u1")
+    assert [one.content for one in store.list("memory", limit=None)] == ["sea"]

@@ -22,6 +22,7 @@ from oracleagentmemory.errors import (
     RetryableError,
     StateError,
 )
+from oracleagentmemory.storage.embedding import embedded
 from oracleagentmemory.storage.engine import StoreEngine, WriteTransaction
 from oracleagentmemory.storage.extras import ExtraTables, scope_key
 from oracleagentmemory.storage.fingerprints import (
@@ -379,11 +380,7 @@ class StoreParts(TwinOwner, abc.ABC):
         assert self.embedder is not None  # noqa: S101 - callers ask first
         self.engine.refuse_in_transaction("embedding a text")
         self._agree(lambda config: config.check_embedder(self.embedder_id))
-        vectors = np.asarray(self.embedder.embed(texts, is_query=is_query), dtype=np.float32)
-        if vectors.ndim != 2 or vectors.shape[0] != len(texts):
-            raise StateError(
-                f"the embedder answered with shape {vectors.shape} for {len(texts)} texts"
-            )
+        vectors = embedded(self.embedder, texts, is_query=is_query)
         self._agree(lambda config: config.check_vectors(vectors.shape[1], self.embedder_id))
         return vectors
 

@@ -13,7 +13,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import sqlalchemy as sa
 
 from oracleagentmemory._threaded import threaded
@@ -21,6 +20,7 @@ from oracleagentmemory.apis.embedders.scoped import ScopedQueryEmbedder
 from oracleagentmemory.apis.upkeep import ReembedProgress, ReembedReport
 from oracleagentmemory.errors import InvalidInputError, RetryableError, StateError
 from oracleagentmemory.storage.dump_reads import WHOLE_STORE
+from oracleagentmemory.storage.embedding import embedded
 from oracleagentmemory.storage.engine import WriteTransaction
 from oracleagentmemory.storage.extras import UNSCOPED
 from oracleagentmemory.storage.registry import Reembedding as Noted
@@ -139,8 +139,8 @@ class Reembedding(StoreParts):
     def _embed_anew(self, noted: Noted, rows: Sequence[Any]) -> None:
         assert self.embedder is not None  # noqa: S101 - checked at the beginning
         texts = [row.chunk_text for row in rows]
-        vectors = np.asarray(self.embedder.embed(texts), dtype=np.float32)
-        if vectors.shape != (len(texts), noted.dimension):
+        vectors = embedded(self.embedder, texts)
+        if vectors.shape[1] != noted.dimension:
             raise StateError(
                 f"the embedder answered with shape {vectors.shape} for {len(texts)} texts of "
                 f"{noted.dimension} numbers"
