@@ -10,6 +10,7 @@ from playwright.sync_api import Page
 from memoryapp.access import Access
 from memoryapp.models import Person
 from memoryapp.services import memories, messages, relations, threads, users
+from tests.app.provenance import note
 from tests.browser.conftest import overflow, violations
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -37,6 +38,7 @@ PAGES = [
     f"/threads/{LONG}/edit/",
     f"/threads/{LONG}/delete/",
     f"/threads/{LONG}/messages/m-1/edit/",
+    f"/threads/{LONG}/messages/m-0/delete/",
     "/memories/mem-1/",
     "/memories/mem-2/",
     "/relations/",
@@ -90,6 +92,8 @@ def records(transactional_db: None) -> None:
             memory_id=f"mem-{number}",
             metadata={"topic": [LONG, {"x": None}]},
         )
+    note(("mem-1", "m-0"), ("mem-3", "m-0"), ("mem-3", "m-1"), job_id=LONG)
+    note(("mem-0", "m-0"), ("mem-2", "m-0"), ("mem-1", "m-1"), job_id=None)
     memories.set_status(OPERATOR, "mem-0", "invalid")
     for relation_id, target_id, label in [(LONG, "mem-2", LONG), ("r-1", "mem-3", "supersedes")]:
         relations.add(
