@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
 from itertools import groupby
 from operator import attrgetter, itemgetter
@@ -119,14 +119,7 @@ def load(access: Access, *, today: date) -> DemoSummary:
         if _is_loaded():  # by another process, while this one prepared
             return DemoSummary()
         store().write_all(changes)
-        detail = {
-            "threads": summary.threads,
-            "messages": summary.messages,
-            "memories": summary.memories,
-            "relations": summary.relations,
-            "images": summary.images,
-            "manifest": manifest_hash(ids),
-        }
+        detail = {**asdict(summary), "manifest": manifest_hash(ids)}
         audit.record(access, "import", "demo", reason="demo data", detail=detail)
     return summary
 
