@@ -158,3 +158,8 @@ def test_what_a_user_wants_last_is_what_is_valid() -> None:
             assert row.record.content == wanted
     invalid = {row.id for row in rows if row.record.status == "invalid"}
     assert invalid == {row.target.id for row in inspector().relations(limit=500).rows}
+
+
+def test_no_message_is_made_up_as_the_source_of_a_memory() -> None:
+    demo.load(OPERATOR, today=TODAY)
+    assert inspector().statistics().sources == 0

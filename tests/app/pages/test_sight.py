@@ -13,6 +13,7 @@ from memoryapp.access import Role
 from memoryapp.services import agents, images, keys, memories, relations, users
 from tests.app.pages.conftest import OPERATOR, add_image, add_memory, add_thread
 from tests.app.pages.test_frame import routes
+from tests.app.provenance import note
 
 pytestmark = pytest.mark.django_db
 
@@ -49,6 +50,7 @@ def worlds(db: None) -> None:
         )
     images.update(OPERATOR, "i-4", description=f"the {SECRET}", reason=SECRET)
     images.delete(OPERATOR, "i-4", reason=SECRET)
+    note(("mem-1", "m-1"), ("mem-1", "t-2-1"), ("mem-2", "m-1"), ("mem-2", "t-2-1"))
     memories.update(OPERATOR, "mem-2", content=f"Bob met the {SECRET}", reason=SECRET)
     relations.delete(OPERATOR, "r-1", reason=SECRET)
     memories.delete(OPERATOR, "mem-3", reason=SECRET)
@@ -108,7 +110,9 @@ def test_no_answer_gives_a_limited_key_what_others_have() -> None:
     client = Client(headers={"Authorization": f"Bearer {secret}"})
     paths = [
         "threads", "threads/t-1", "threads/t-2", "threads/t-1/messages", "threads/t-2/messages",
-        "threads/t-1/messages/t-2-1", "threads/t-2/messages/t-2-1", "memories", "memories/mem-2",
+        "threads/t-1/messages/t-2-1", "threads/t-1/messages/m-1/memories",
+        "threads/t-2/messages/t-2-1/memories", "memories/mem-1/sources", "memories/mem-2/sources",
+        "threads/t-2/messages/t-2-1", "memories", "memories/mem-2",
         "memories/mem-3", "search", "relations", "relations/r-0", "images",
         "images/i-2", "images/i-3", "images/i-2/bytes",
     ]  # fmt: skip
@@ -130,5 +134,5 @@ def test_no_answer_gives_a_limited_key_what_others_have() -> None:
 
 def test_who_sees_all_meets_it(client: Client) -> None:
     pages = ("/", "/memories/", "/threads/", "/users/", "/agents/", "/relations/", "/images/")
-    for path in (*pages, "/search/?q=window", "/memories/mem-1/", "/changes/"):
+    for path in (*pages, "/search/?q=window", "/memories/mem-1/", "/threads/t-1/", "/changes/"):
         assert SECRET in client.get(path).content.decode(), path
