@@ -33,7 +33,9 @@ class Sketch:
 
     def as_part(self) -> ImageContent:
         """The drawing as a part of a message."""
-        return ImageContent(self.data, _MIME_TYPE, self.description, id=self.id)
+        return ImageContent(
+            self.data, _MIME_TYPE, self.description, id=self.id, timestamp=self.timestamp
+        )
 
 
 def description_of(goals: Mapping[str, str]) -> str:
