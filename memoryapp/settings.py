@@ -9,6 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from celery.schedules import crontab
 from csp.constants import NONE, SELF
 
 from memoryapp.environment import BASE_DIR, SettingsError, database_settings, load_environment
@@ -79,6 +80,7 @@ MEMORY_JOB_LEASE_S = ENVIRONMENT.memory_job_lease_s
 MEMORY_JOB_TIME_LIMIT_S = ENVIRONMENT.memory_job_time_limit_s
 MEMORY_JOB_RETRIES = ENVIRONMENT.memory_job_retries
 MEMORY_DELETE_WAIT_S = ENVIRONMENT.memory_delete_wait_s
+MEMORY_SWEEP_INTERVAL_S = ENVIRONMENT.memory_sweep_interval_s
 MEMORY_SEARCH_STRATEGY = ENVIRONMENT.memory_search_strategy
 MEMORY_SCHEMA_POLICY = ENVIRONMENT.memory_schema_policy
 # Each web process and the worker keep vectors of their own.
@@ -212,6 +214,14 @@ STORAGES = {
 _broker_url = ENVIRONMENT.celery_broker_url
 if _broker_url is not None:
     CELERY_BROKER_URL = _broker_url.get_secret_value()
+    # A request sends a hint: it must not wait for a broker that is away, nor try for ever.
+    CELERY_BROKER_TRANSPORT_OPTIONS: dict[str, Any] = {
+        "socket_connect_timeout": 1,
+        "max_retries": 1,
+        "interval_start": 0,
+        "interval_step": 0.1,
+        "interval_max": 0.1,
+    }
 else:
     CELERY_BROKER_URL = "filesystem://localhost//"
     CELERY_BROKER_TRANSPORT_OPTIONS = {
@@ -229,6 +239,16 @@ CELERY_BEAT_SCHEDULE = {
         "schedule": ENVIRONMENT.memory_purge_interval_s,
         # A worker that was away finds one hint, not hundreds.
         "options": {"expires": ENVIRONMENT.memory_purge_interval_s},
+    },
+    "sweep-jobs": {
+        "task": "memoryapp.sweep_jobs",
+        "schedule": ENVIRONMENT.memory_sweep_interval_s,
+        "options": {"expires": ENVIRONMENT.memory_sweep_interval_s},
+    },
+    "check-store": {
+        "task": "memoryapp.check_store",
+        "schedule": crontab(hour=str(ENVIRONMENT.memory_check_hour), minute="0"),
+        "options": {"expires": 3600},
     },
 }
 

@@ -1,5 +1,5 @@
 """Background tasks; importing this package registers them with Celery."""
 
-from memoryapp.tasks import memories
+from memoryapp.tasks import jobs, memories, stores
 
-__all__ = ["memories"]
+__all__ = ["jobs", "memories", "stores"]

@@ -96,7 +96,7 @@ def child_commands() -> dict[str, list[str]]:
     web += ["--workers-kill-timeout", "5", "--log-level", "warning"]
     worker = ["celery", "-q", "-A", "memoryapp", "worker", "--beat", "--loglevel", "WARNING"]
     worker += ["--schedule", str(settings.VAR_DIR / "beat-schedule")]
-    worker += ["--pool", "threads", "--concurrency", "2"]
+    worker += ["--pool", "threads", "--concurrency", str(environment.memory_worker_threads)]
     worker += ["--without-gossip", "--without-mingle", "--without-heartbeat"]
     return {
         name: [sys.executable, "-W", NO_FEAR_OF_ROOT, "-m", *command]

@@ -22,8 +22,9 @@ BUILT = (memory.llm, memory.scheduler, memory.client)
 
 @pytest.fixture
 def models(settings: Any) -> Iterator[ScriptedModelServer]:
-    """A model server that the app is configured with; it answers with nothing learnt."""
-    with ScriptedModelServer() as server:
+    """A model server that the app is configured with; it sums up, and learns nothing by itself."""
+    summary = {"summary": "They talked.", "topics": ["a talk"]}
+    with ScriptedModelServer([ScriptedAnswer(when=SUMMARY, json=summary, repeat=True)]) as server:
         settings.MEMORY_LLM = "openai/scripted"
         settings.MEMORY_LLM_API_BASE = server.api_base
         settings.MEMORY_LLM_API_KEY = _secret("none")
