@@ -17,10 +17,13 @@ from memoryapp.ids import encode_tilde
 from memoryapp.memory import store
 from memoryapp.models import AuditEntry, Revision
 from memoryapp.services import memories, messages
+from oracleagentmemory.core import OracleAgentMemory
 from oracleagentmemory.errors import NotFoundError
+from oracleagentmemory.testing import ScriptedAnswer, ScriptedModelServer
 from tests.app.pages.conftest import OPERATOR, add_memory, add_thread, text_of
 from tests.app.provenance import note
 from tests.app.tables import nothing_changes
+from tests.sdk.extraction.models import EXTRACTION, inline, scripted_llm
 
 pytestmark = pytest.mark.django_db
 
@@ -250,3 +253,25 @@ class TestDeletingAMessage:
             answer = limited.post(self.PATH, self.sent(limited, derived="delete"))
         assert answer.status_code == 403
         assert limited.post(self.PATH, self.sent(limited)).status_code == 302
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_a_model_finds_in_a_message_is_shown_on_both_pages(client: Client) -> None:
+    found = [{"text": "Ada flies to Lisbon in May", "record_type": "fact"}]
+    script = [ScriptedAnswer(when=EXTRACTION, json={"thoughts": None, "memories": found})]
+    with ScriptedModelServer(script) as server:
+        agent = OracleAgentMemory(
+            store=store(),
+            llm=scripted_llm(server),
+            memory_extraction_config=inline(memory_extraction_frequency=1),
+        )
+        told = agent.create_thread(thread_id="t-1", user_id="ada", agent_id="travel")
+        told.add_messages([{"role": "user", "content": "To Lisbon, in May", "id": "m-1"}])
+        agent.close()
+    (beside_it,) = beside(client)
+    assert "Ada flies to Lisbon in May" in beside_it
+    memory_id = beside_it.partition('href="/memories/')[2].partition("/")[0]
+    section = learnt_from(client, memory_id)
+    assert "To Lisbon, in May" in section
+    assert "openai/scripted" in section
+    assert "extraction" in section
