@@ -281,3 +281,22 @@ def test_a_budget_for_nothing_asks_nothing() -> None:
     plan = link_prompts(new(2), near(7, new(2)), token_limit=10)
     assert plan.prompts == ()
     assert plan.left_out == ("new0", "new1")
+
+
+def test_short_messages_are_left_out_before_they_are_cut() -> None:
+    newest = [message(f"note {number}") for number in range(200)]
+    shown: list[int] = []
+    for limit in range(SMALLEST_TOKEN_LIMIT, 8_000, 500):
+        prompt = extraction_prompt(newest=newest, token_limit=limit)
+        assert "[cut]" not in said(prompt)
+        shown.append(len(prompt.message_ids))
+    assert shown == sorted(shown)
+    assert 0 < shown[0] < shown[-1]
+
+
+def test_a_long_message_is_cut_and_a_short_one_beside_it_is_whole() -> None:
+    newest = [message("note 1"), message("x" * 100_000), message("note 2")]
+    prompt = extraction_prompt(newest=newest, token_limit=3_000)
+    assert said(prompt).count("[cut]") == 1
+    assert "<content>note 1</content>" in said(prompt)
+    assert prompt.left_out == ("1 new messages in part",)

@@ -48,9 +48,10 @@ from oracleagentmemory.errors import RetryableError
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """An answer, and the past memories that its prompt showed, in order."""
+    """An answer, and the new messages and past memories that its prompt showed, in order."""
 
     answer: ModelAnswer
+    message_ids: tuple[str, ...]
     candidates: tuple[ShownMemory, ...]
 
 
@@ -88,7 +89,10 @@ class Extracting:
             return
         asked = self._asked(number, window, newest, with_bytes=with_bytes)
         parsed = self._read(asked)
-        found = self._new_memories(number, newest, parsed)
+        # What did not fit into the prompt has taught nothing.
+        shown = set(asked.message_ids)
+        told = [one for one in newest if one.id in shown]
+        found = self._new_memories(number, told, parsed)
         writer = MemoryWriter(
             self._store,
             self._job,
@@ -96,7 +100,7 @@ class Extracting:
             model=asked.answer.model,
             prompt_version=asked.answer.prompt_version,
         )
-        stored = writer.store(f"stored {number}", found, [one.id for one in newest])
+        stored = writer.store(f"stored {number}", found, [one.id for one in told])
         if stored.gone and found:
             self._outcome.note("extraction", "nothing is stored: what it came from is gone")
         self._outcome.memory_ids += stored.ids
@@ -118,16 +122,22 @@ class Extracting:
         if kept is not None:
             shown, left_out = kept.beside["candidates"], kept.beside["left_out"]
             answer, candidates = kept.answer, tuple(ShownMemory(**one) for one in shown)
+            message_ids = tuple(kept.beside["message_ids"])
         else:
             prompt = self._prompt(window, newest, with_bytes=with_bytes)
             left_out, candidates = prompt.left_out, prompt.candidates
-            beside = {"candidates": [asdict(one) for one in candidates], "left_out": list(left_out)}
+            message_ids = prompt.message_ids
+            beside = {
+                "candidates": [asdict(one) for one in candidates],
+                "left_out": list(left_out),
+                "message_ids": list(message_ids),
+            }
             with self._run.llm.at("extraction", prompt.version, key=key, beside=beside) as llm:
                 llm.generate(prompt.messages, response_json_schema=dict(prompt.schema))
             answer = self._run.llm.answers[-1]
         for one in left_out:
             self._outcome.note("extraction", f"memory_extraction_token_limit left out {one}")
-        return _Asked(answer, candidates)
+        return _Asked(answer, message_ids, candidates)
 
     def _prompt(
         self, window: Window, newest: Sequence[MessageRecord], *, with_bytes: bool

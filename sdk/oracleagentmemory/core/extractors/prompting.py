@@ -31,6 +31,8 @@ _CUT = " [cut]"
 _AROUND = 300
 #: Less of a summary says nothing.
 _SHORTEST_SUMMARY = 100
+#: Nor does less of a message, unless it is whole: rather are older messages left out.
+_SHORTEST_MESSAGE = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +53,7 @@ class ExtractionPrompt:
         messages: For ``ILlm.generate``.
         version: Name and version of the prompt.
         schema: Of the answer.
+        message_ids: The new messages that are shown, in order.
         candidates: The past memories that are shown, in order: number 1 is the first.
         left_out: What did not fit, in words.
     """
@@ -58,6 +61,7 @@ class ExtractionPrompt:
     messages: Prompt
     version: str
     schema: Mapping[str, Any]
+    message_ids: tuple[str, ...]
     candidates: tuple[ShownMemory, ...]
     left_out: tuple[str, ...] = ()
 
@@ -71,13 +75,17 @@ class _Part:
     images: list[ImageContent] = field(default_factory=list)
 
     def shown(self, most: int | None = None) -> str:
-        text = self.text if most is None or len(self.text) <= most else self.text[:most] + _CUT
+        text = self.text[:most] + _CUT if self.is_cut(most) else self.text
         children = [
             element("timestamp", self.message.timestamp or "-"),
             element("role", self.message.role or ""),
             element("content", text),
         ]
         return block("message", children)
+
+    def is_cut(self, most: int | None) -> bool:
+        # What the mark would make longer stays whole; so a higher limit never shows less.
+        return most is not None and len(self.text) > most + len(_CUT)
 
     def size(self, most: int | None = None) -> int:
         return _size(self.shown(most)) + len(self.images) * int(IMAGE_TOKENS * CHARACTERS_PER_TOKEN)
@@ -98,8 +106,8 @@ def extraction_prompt(
     """Return the prompt for one window of messages.
 
     What does not fit is left out: first earlier messages, the oldest first; then past memories,
-    the last first; then the end of the summary. New messages are cut, the longest first, before
-    one of them is left out.
+    the last first; then the end of the summary. New messages are cut to no less than 200
+    characters, the longest first, before the oldest of them are left out.
 
     Args:
         newest: The messages to learn from, in order; with their images' bytes for ``IMAGE``.
@@ -138,11 +146,12 @@ def extraction_prompt(
         messages=_messages(system, "\n".join(sections), images),
         version=version,
         schema=extraction_schema(with_links=with_links),
+        message_ids=tuple(one.message.id for one in new),
         candidates=tuple(shown),
         left_out=_left_out(
             {
                 "new messages": len(newest) - len(new),
-                "new messages in part": 0 if most is None else sum(len(p.text) > most for p in new),
+                "new messages in part": sum(one.is_cut(most) for one in new),
                 "earlier messages": len(old) - len(kept),
                 "past memories": len(memories) - len(shown),
                 "summaries in part": int(head != summary),
@@ -171,9 +180,9 @@ class _Room:
             self._take(sum(one.size() for one in parts))
             return None, parts
         kept = parts
-        while kept and sum(one.size(0) for one in kept) > self.left:
+        while len(kept) > 1 and sum(one.size(_SHORTEST_MESSAGE) for one in kept) > self.left:
             kept = kept[1:]
-        if not kept:
+        if sum(one.size(0) for one in kept) > self.left:
             raise InvalidInputError(
                 f"memory_extraction_token_limit={self.limit} has no room for a message beside the "
                 "instructions; give a higher one, or 0 for no limit"
