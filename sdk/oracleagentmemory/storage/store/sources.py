@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Any
 
@@ -20,6 +20,8 @@ from oracleagentmemory.storage.layout import ManagedTables
 from oracleagentmemory.storage.statements import CHANGEABLE, bind, in_lists, not_expired
 from oracleagentmemory.storage.store.lifecycle import Lifecycle
 from oracleagentmemory.storage.writes import Prepared, prepared_value
+
+_SOURCE_FIELDS = tuple(field.name for field in fields(MemorySource))
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,10 +119,15 @@ class Sourcing(Lifecycle):
 
     def prepare_add_sources(self, sources: Sequence[MemorySource]) -> Prepared[int]:
         """Prepare to note sources of stored memories; gives how many were new."""
-        rows = {(one.memory_id, one.message_id): asdict(one) for one in sources}
-        for memory_id, message_id in rows:
+        # A hundred memories of a thousand messages are that many pairs: nothing is done twice.
+        for memory_id in {one.memory_id for one in sources}:
             check_id(memory_id, "memory_id")
+        for message_id in {one.message_id for one in sources}:
             check_id(message_id, "message_id")
+        rows = {
+            (one.memory_id, one.message_id): {name: getattr(one, name) for name in _SOURCE_FIELDS}
+            for one in sources
+        }
         if not rows or not self.has_extras:
             return prepared_value(0)
         insert = self.statements.insert(self.extras.source)
