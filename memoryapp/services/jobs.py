@@ -30,6 +30,7 @@ class JobFilters:
     user_id: str | None = None
     agent_id: str | None = None
     thread_id: str | None = None
+    model: str | None = None
     since: datetime | None = None
     until: datetime | None = None
 
@@ -41,6 +42,7 @@ class JobFilters:
             "user_id": self.user_id,
             "agent_id": self.agent_id,
             "thread_id": self.thread_id,
+            "model": self.model,
             "created_at__gte": self.since,
             "created_at__lt": self.until,
         }
@@ -107,7 +109,8 @@ def list_page(
         before: A page's ``older``; what else it may be counts as none.
         after: A page's ``newer``.
     """
-    matching = filters.narrow(_visible(access))
+    # What jobs were given and what models answered is long, and no list shows it.
+    matching = filters.narrow(_visible(access)).defer("payload", "result")
     start, forward = _cursor(before), _cursor(after)
     if start is None and forward is not None:
         rows = list(matching.filter(id__gt=forward).order_by("id")[: limit + 1])
