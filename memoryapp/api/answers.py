@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, cast
 
+from ninja import Status
 from pydantic import BaseModel, Field
 
 from memoryapp.services.search import Answer
@@ -361,3 +362,16 @@ def _part(part: MessageContent) -> ContentPart:
             description=part.description,
         )
     return ContentPart(type=part.type, text=getattr(part, "text", None))
+
+
+class StillRunningOut(BaseModel):
+    """A deletion that is done; jobs that read what is gone still run and can store nothing."""
+
+    job_ids: list[str]
+
+
+def deleted_out(still_running: Sequence[str]) -> Status[None] | Status[StillRunningOut]:
+    """Answer a deletion: 204, or 202 with the jobs that are still to notice it."""
+    if still_running:
+        return Status(202, StillRunningOut(job_ids=list(still_running)))
+    return Status(204, None)

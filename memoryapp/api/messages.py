@@ -5,7 +5,15 @@ from __future__ import annotations
 from django.http import HttpResponse
 from ninja import Query, Router, Status
 
-from memoryapp.api.answers import MessageIds, MessageOut, MessagePageOut, count_out, message_out
+from memoryapp.api.answers import (
+    MessageIds,
+    MessageOut,
+    MessagePageOut,
+    StillRunningOut,
+    count_out,
+    deleted_out,
+    message_out,
+)
 from memoryapp.api.requests import (
     ApiRequest,
     if_match,
@@ -77,12 +85,12 @@ def update_message(
     return message_out(row)
 
 
-@router.delete(_ONE, response={204: None}, operation_id="delete_message")
+@router.delete(_ONE, response={202: StillRunningOut, 204: None}, operation_id="delete_message")
 def delete_message(
     request: ApiRequest, thread_id: str, message_id: str, query: Query[MessageDeleteParameters]
-) -> Status[None]:
+) -> Status[None] | Status[StillRunningOut]:
     """Delete a message; memories that came from it stay, unless `derived` is `delete`."""
-    messages.delete(
+    running = messages.delete(
         request.auth,
         thread_id,
         message_id,
@@ -90,4 +98,4 @@ def delete_message(
         if_fingerprint=if_match(request),
         reason=query.reason,
     )
-    return Status(204, None)
+    return deleted_out(running)

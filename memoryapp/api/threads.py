@@ -5,7 +5,14 @@ from __future__ import annotations
 from django.http import HttpResponse
 from ninja import Query, Router, Status
 
-from memoryapp.api.answers import ThreadOut, ThreadPageOut, count_out, thread_out
+from memoryapp.api.answers import (
+    StillRunningOut,
+    ThreadOut,
+    ThreadPageOut,
+    count_out,
+    deleted_out,
+    thread_out,
+)
 from memoryapp.api.requests import (
     ApiRequest,
     if_match,
@@ -86,10 +93,14 @@ def update_thread(
     return thread_out(row)
 
 
-@router.delete("/{id:thread_id}", response={204: None}, operation_id="delete_thread")
+@router.delete(
+    "/{id:thread_id}", response={202: StillRunningOut, 204: None}, operation_id="delete_thread"
+)
 def delete_thread(
     request: ApiRequest, thread_id: str, query: Query[DeleteParameters]
-) -> Status[None]:
+) -> Status[None] | Status[StillRunningOut]:
     """Delete a thread with its messages and memories."""
-    threads.delete(request.auth, thread_id, if_fingerprint=if_match(request), reason=query.reason)
-    return Status(204, None)
+    running = threads.delete(
+        request.auth, thread_id, if_fingerprint=if_match(request), reason=query.reason
+    )
+    return deleted_out(running)

@@ -11,7 +11,7 @@ from memoryapp.access import Access
 from memoryapp.memory import inspector, store
 from memoryapp.models import AuditEntry
 from memoryapp.scheduler import requested_by
-from memoryapp.services import audit, images, provenance, threads
+from memoryapp.services import audit, images, job_stops, provenance, threads
 from memoryapp.services.changes import apply_delete, apply_update
 from memoryapp.services.lookup import visible_row, writable_row
 from memoryapp.services.metadata import given_metadata
@@ -167,11 +167,14 @@ def delete(
     expected: int | None = None,
     if_fingerprint: str | None = None,
     reason: str = "",
-) -> None:
+) -> list[str]:
     """Delete the message; memories that came from it stay, as documented.
 
     With ``derived="delete"`` those go with it that no other message taught; ``expected`` is then
     how many the caller was told of.
+
+    Returns:
+        Jobs that read it and still run after MEMORY_DELETE_WAIT_S seconds; they can store nothing.
     """
     if derived not in ("keep", "delete"):
         raise InvalidInputError('derived must be "keep" or "delete"')
@@ -179,6 +182,7 @@ def delete(
     row = writable_row(access, "message", message_id)
     prepared = store().prepare_delete("message", message_id, if_fingerprint=if_fingerprint)
     with transaction.atomic():
+        running = job_stops.stop_of_message(thread_id, message_id)
         gone = images.attached(row.record)
         detail: dict[str, object] = {
             "thread_id": thread_id,
@@ -190,6 +194,7 @@ def delete(
             )
         entry = apply_delete(access, "message", message_id, prepared, reason=reason, detail=detail)
         images.record_attached(entry, gone, [])
+    return job_stops.still_running(running)
 
 
 def _image_ids(parts: Sequence[ImageContent]) -> dict[str, list[str]]:

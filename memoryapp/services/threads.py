@@ -10,7 +10,7 @@ from django.db import transaction
 
 from memoryapp.access import Access
 from memoryapp.memory import client, inspector, llm, store
-from memoryapp.services import audit
+from memoryapp.services import audit, job_stops
 from memoryapp.services.changes import apply_delete, apply_update
 from memoryapp.services.lookup import visible_row, writable_row
 from memoryapp.services.metadata import checked_filter, given_metadata
@@ -141,11 +141,16 @@ def update(
 
 def delete(
     access: Access, thread_id: str, *, if_fingerprint: str | None = None, reason: str = ""
-) -> None:
-    """Delete a thread with its messages, memories and retrieval rows."""
+) -> list[str]:
+    """Delete a thread with its messages, memories, retrieval rows and jobs.
+
+    Returns:
+        Jobs that still run after MEMORY_DELETE_WAIT_S seconds; they can store nothing more.
+    """
     writable_row(access, "thread", thread_id)
     prepared = store().prepare_delete_thread(thread_id, if_fingerprint=if_fingerprint)
     with transaction.atomic():
+        running = job_stops.stop_of_thread(thread_id)
         held = _held_for(access, thread_id)
         detail = {
             "messages": held.message_count,
@@ -153,6 +158,7 @@ def delete(
             "images": _held_images(access, thread_id),
         }
         apply_delete(access, "thread", thread_id, prepared, reason=reason, detail=detail)
+    return job_stops.still_running(running)
 
 
 def _held_for(access: Access, thread_id: str) -> ThreadDigest:

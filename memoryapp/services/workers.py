@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import os
 import socket
 import threading
@@ -190,6 +191,13 @@ def sweep() -> int:
     """Let jobs go on that waited for a limit, then drain; needs no hint and sends none."""
     tokens.release_waiting()
     return here().drain()
+
+
+def run_all() -> int:
+    """Be a worker until no job may run any more; return how many there were."""
+    tokens.release_waiting()
+    with for_a_while() as worker:
+        return worker.drain(longest_s=math.inf)
 
 
 def count_claimable() -> int:

@@ -13,7 +13,7 @@ from memoryapp.ids import encode_tilde
 from memoryapp.services import messages as thread_messages
 from memoryapp.services import provenance, threads
 from memoryapp.services.metadata import own_metadata
-from memoryapp.views.page import PageRequest, form_page, posted, submitted
+from memoryapp.views.page import PageRequest, form_page, note_running, posted, submitted
 from memoryapp.views.threads import SECTION, end_of_thread, thread_context
 from oracleagentmemory.errors import ConflictError
 
@@ -92,7 +92,7 @@ def message_delete(request: PageRequest, thread_id: str, message_id: str) -> Htt
     initial = {"fingerprint": row.fingerprint, "going": len(taught.going)}
     form = DeleteMessageForm(posted(request), initial=initial)
     if request.method == "POST" and form.is_valid():
-        thread_messages.delete(
+        running = thread_messages.delete(
             request.access,
             thread_id,
             message_id,
@@ -103,7 +103,7 @@ def message_delete(request: PageRequest, thread_id: str, message_id: str) -> Htt
         )
         both = form.cleaned_data["derived"] == "delete" and taught.going
         done = "Message and what it taught deleted." if both else "Message deleted."
-        messages.success(request, done)
+        messages.success(request, f"{done}{note_running(running)}")
         return redirect("thread-detail", thread_id)
     context = {
         **SECTION,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from django import forms
@@ -72,3 +72,11 @@ def form_page(
     """Show a form: 422 when it was sent and refused."""
     status = 422 if form.is_bound and form.errors else 200
     return render(request, template, {**context, "form": form}, status=status)
+
+
+def note_running(job_ids: Sequence[str]) -> str:
+    """Return what a person who deletes is told of jobs that still run on what is gone."""
+    if not job_ids:
+        return ""
+    jobs = "A job that read it still runs" if len(job_ids) == 1 else "Jobs that read it still run"
+    return f" {jobs}; nothing that comes of it is stored."

@@ -21,7 +21,7 @@ from memoryapp.services.images import ImageFilters
 from memoryapp.services.lookup import cursors
 from memoryapp.services.metadata import own_metadata
 from memoryapp.services.relations import RelationFilters
-from memoryapp.views.page import PageRequest, form_page, posted, submitted, way_back
+from memoryapp.views.page import PageRequest, form_page, note_running, posted, submitted, way_back
 from memoryapp.views.summaries import summary_context
 from oracleagentmemory.errors import ConflictError, InvalidInputError
 from oracleagentmemory.inspection import Row
@@ -139,13 +139,13 @@ def thread_delete(request: PageRequest, thread_id: str) -> HttpResponse:
     row = threads.get(request.access, thread_id)
     form = ReasonForm(posted(request), initial={"fingerprint": row.fingerprint})
     if request.method == "POST" and form.is_valid():
-        threads.delete(
+        running = threads.delete(
             request.access,
             thread_id,
             if_fingerprint=form.cleaned_data["fingerprint"] or None,
             reason=form.cleaned_data["reason"],
         )
-        messages.success(request, "Thread deleted.")
+        messages.success(request, f"Thread deleted.{note_running(running)}")
         return redirect("thread-list")
     context = {
         **SECTION,
