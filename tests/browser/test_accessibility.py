@@ -9,9 +9,10 @@ from playwright.sync_api import Page
 
 from memoryapp.access import Access
 from memoryapp.models import Person
-from memoryapp.services import memories, messages, relations, threads, users
+from memoryapp.services import images, memories, messages, relations, threads, users
 from tests.app.provenance import note
 from tests.browser.conftest import overflow, violations
+from tests.sdk.images.pictures import picture
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -47,6 +48,15 @@ PAGES = [
     f"/relations/{LONG}/",
     f"/relations/{LONG}/edit/",
     f"/relations/{LONG}/delete/",
+    "/images/",
+    "/images/?user=nobody",
+    "/images/?metadata=x",
+    "/images/new/",
+    f"/images/{LONG}/",
+    f"/images/{LONG}/edit/",
+    f"/images/{LONG}/delete/",
+    "/images/part-1/",
+    "/images/part-1/delete/",
     "/users/",
     "/users/new/",
     "/users/ada/",
@@ -81,6 +91,17 @@ def records(transactional_db: None) -> None:
             for number, (role, text) in enumerate(told)
         ],
     )
+    part = {"type": "image", "mime_type": "image/png", "bytes": picture("PNG"), "id": "part-1"}
+    messages.add(OPERATOR, LONG, [{"role": "user", "content": [part | {"description": LONG}]}])
+    for image_id, description in [(LONG, f"the window {LONG * 3}"), ("i-1", "")]:
+        images.add(
+            OPERATOR,
+            data=picture("JPEG", size=(900, 300)),
+            description=description,
+            image_id=image_id,
+            thread_id=LONG,
+            metadata={"topic": LONG},
+        )
     for number in range(4):
         memories.add(
             OPERATOR,
