@@ -81,7 +81,7 @@ def test_a_memory_is_opened_changed_and_deleted(
     expect(drawer.get_by_text("Ada cooks lentil soup")).to_be_visible()
 
     drawer.get_by_role("button", name="Invalidate").click()
-    expect(drawer.get_by_text("Invalid", exact=True)).to_be_visible()
+    expect(drawer.locator(".badge", has_text="Invalid")).to_be_visible()
     assert rows(page) == ["Bob likes tea", "Ada likes the window"]
     drawer.get_by_role("button", name="Validate").click()
     expect(drawer.get_by_text("Valid", exact=True)).to_be_visible()
@@ -173,7 +173,7 @@ def test_a_thread_is_read_and_continued(
     page.get_by_role("button", name="Add message").click()
     expect(page.locator(".msg").last).to_contain_text("Window, please")
     page.locator(".msg").first.get_by_role("link", name="Edit").click()
-    page.get_by_label("Text").fill("I fly to Porto")
+    page.get_by_label("Text", exact=True).fill("I fly to Porto")
     page.get_by_role("button", name="Save").click()
     expect(page.locator(".msg").first).to_contain_text("I fly to Porto")
 
@@ -184,12 +184,13 @@ def test_earlier_messages_are_loaded_above_the_ones_shown(
     told = [{"role": "user", "content": f"message {n:03}"} for n in range(120)]
     messages.add(OPERATOR, "t-1", told)
     page = open_page("/threads/t-1/", person, java_script_enabled=scripted)
-    expect(page.get_by_text("message 119")).to_be_visible()
-    expect(page.get_by_text("message 069")).to_have_count(0)
+    talk = page.get_by_role("region", name="Messages")
+    expect(talk.get_by_text("message 119")).to_be_visible()
+    expect(talk.get_by_text("message 069")).to_have_count(0)
     page.get_by_role("link", name="Load earlier messages").click()
-    expect(page.get_by_text("message 069")).to_be_visible()
+    expect(talk.get_by_text("message 069")).to_be_visible()
     # With a script what was shown stays; without one the page is the earlier one.
-    expect(page.get_by_text("message 119")).to_have_count(1 if scripted else 0)
+    expect(talk.get_by_text("message 119")).to_have_count(1 if scripted else 0)
 
 
 def test_a_search_leads_to_the_memory(
