@@ -188,7 +188,9 @@ class Provider:
             return self._client
 
     def _reason(self, exc: BaseException, options: Mapping[str, Any]) -> str:
-        text = " ".join(self._redacted(str(exc), options).split())
+        # LiteLLM puts whole tracebacks, paths of this machine included, into some of its texts.
+        text = str(exc).partition("Traceback (most recent call last)")[0]
+        text = " ".join(self._redacted(text, options).split())
         text = _WRAPPING.sub("", text)
         return text if len(text) <= _LONGEST_REASON else f"{text[:_LONGEST_REASON]}…"
 

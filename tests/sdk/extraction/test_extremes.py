@@ -14,6 +14,7 @@ import pytest
 from numpy.typing import NDArray
 
 from oracleagentmemory.apis import ILlm, LlmResponse
+from oracleagentmemory.apis.llms.llm import LlmUsage
 from oracleagentmemory.core import MemoryExtractionConfig, MemoryExtractionMode, OracleAgentMemory
 from oracleagentmemory.core.embedders import LocalEmbedder
 from oracleagentmemory.core.extractors.jobs import JobResult
@@ -99,8 +100,10 @@ def test_an_odd_answer_keeps_what_can_be_kept(
 
 def check_travels(result: JobResult) -> None:
     """Any reader of JSON can read the result, and any database can keep it."""
-    text = json.dumps(result.to_json(), allow_nan=False)
+    text = json.dumps(result.to_json(), allow_nan=False, ensure_ascii=False)
     text.encode()
+    words = [result.answers[0].raw, result.answers[0].finish_reason] if result.answers else []
+    assert "\x00" not in "".join([*map(str, words), *(one.reason for one in result.problems)])
     assert JobResult.from_json(json.loads(text)) == result
 
 
@@ -194,6 +197,7 @@ def test_a_lone_surrogate_in_the_answers_body_is_mended(
     assert contents(store, thread) == ["likes \ufffd apples"]
     (result,) = thread.extraction_results()
     assert [one.raw for one in result.problems] == ["7"]
+    check_travels(result)
 
 
 # -- models and embedders that are no good ------------------------------------------------------
@@ -204,6 +208,7 @@ class RudeLlm(ILlm):
 
     def __init__(self, answer: Any) -> None:
         self.answer = answer
+        self.model = "rude"
 
     def generate(self, prompt: Any, *, response_json_schema: Any = None, **kwargs: Any) -> Any:
         """Give or raise it."""
@@ -221,6 +226,27 @@ def test_an_answer_that_is_no_text(answer: Any, tmp_path: Path) -> None:
         assert len(thread.get_messages()) == 1
         (result,) = thread.extraction_results()
         assert result.state == "failed"
+
+
+@pytest.mark.parametrize(
+    "usage", [None, "many", LlmUsage(1.5, 2), LlmUsage("a", 2), LlmUsage(-1, 2), LlmUsage(True, 2)]
+)  # type: ignore[arg-type]
+def test_a_result_travels_whatever_a_model_says_beside_its_text(usage: Any, tmp_path: Path) -> None:
+    answer = LlmResponse(whole(TEA), usage, finish_reason="sto\ud800p\x00")
+    llm = RudeLlm(answer)
+    llm.model = "model \udfff"
+    with open_client(tmp_path / "memory.sqlite3", llm, CONFIG) as (client, store):
+        thread = client.create_thread(user_id="u", agent_id="a")
+        thread.add_messages(HELLO)
+        (memory,) = memories_of(store, thread)
+        (result,) = thread.extraction_results()
+        assert result.answers[0].usage is None
+        assert store.memory_sources([memory.id])[memory.id][0].model == "model \ufffd"
+        check_travels(result)
+        llm.answer = RetryableError("busy \ud800\x00")
+        with pytest.raises(RetryableError):
+            thread.add_messages(HELLO)
+        check_travels(thread.extraction_results()[-1])
 
 
 @pytest.mark.parametrize("failure", [SystemExit("out"), KeyboardInterrupt(), RecursionError("x")])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import json
 import threading
 import traceback
 from concurrent.futures import ThreadPoolExecutor
@@ -125,6 +126,14 @@ def test_a_body_that_is_no_answer_may_be_asked_again(server: ScriptedModelServer
     server.add(ScriptedAnswer(raw=raw))
     with pytest.raises(RetryableError):
         llm(server).generate("hello")
+
+
+def test_a_failures_text_holds_no_traceback_of_the_client(server: ScriptedModelServer) -> None:
+    server.add(ScriptedAnswer(raw=json.dumps({"choices": [{"index": 0, "message": None}]})))
+    with pytest.raises(RetryableError, match="Invalid response object") as caught:
+        llm(server).generate("hello")
+    assert "Traceback" not in str(caught.value)
+    assert ".py" not in str(caught.value)
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from oracleagentmemory.core.extractors.memoryextractionconfig import (
     MemoryExtractionMode,
 )
 from oracleagentmemory.core.extractors.settings import DEFAULTS, extraction_from_json
+from oracleagentmemory.core.llms.answers import storable_text
 from oracleagentmemory.errors import AgentMemoryError, InvalidInputError
 
 JobKind = Literal["messages", "edit", "image"]
@@ -165,14 +166,14 @@ class JobProblem:
 
 @dataclass(frozen=True, slots=True)
 class ModelAnswer:
-    """One answer of a model, unchanged.
+    """One answer of a model.
 
     Attributes:
         step: Which request it answers: ``"caption"``, ``"shortening"``, ``"extraction"``,
             ``"links"``, ``"summary"``.
         prompt_version: Version of the prompt file.
         model: Name of the model, if it has one.
-        raw: The text.
+        raw: The text; only NUL and lone surrogates, which no database keeps, are taken out.
         usage: Tokens used, if the model tells them.
         finish_reason: Why the answer ended, if the model tells; ``"length"`` when it was cut off.
     """
@@ -316,9 +317,9 @@ def failed_result(job: ExtractionJob, step: str, reason: str) -> JobResult:
 
 
 def explained(failure: BaseException) -> str:
-    """Return what failed, for a problem's reason."""
+    """Return what failed, for a problem's reason; any database can keep it."""
     code = f" ({failure.code})" if isinstance(failure, AgentMemoryError) else ""
-    return f"{type(failure).__name__}{code}: {failure}"
+    return storable_text(f"{type(failure).__name__}{code}: {failure}")
 
 
 def _part(saved: Mapping[str, Any], name: str, kind: type[T]) -> T:

@@ -13,6 +13,7 @@ from oracleagentmemory.apis.llms.llm import ILlm, LlmResponse, LlmUsage, Prompt
 from oracleagentmemory.apis.message import ImageContent, Message, TextContent
 from oracleagentmemory.core.extractors.jobs import ModelAnswer
 from oracleagentmemory.core.extractors.journal import JobJournal
+from oracleagentmemory.core.llms.answers import storable_text
 from oracleagentmemory.errors import ModelAnswerError
 
 
@@ -53,7 +54,7 @@ class KeptAnswers(ILlm):
     def model(self) -> str | None:
         """The model's name, as its adapter tells it."""
         name = getattr(self._llm, "model", None)
-        return name if isinstance(name, str) else None
+        return storable_text(name) if isinstance(name, str) else None
 
     @property
     def supports_vision(self) -> bool:
@@ -79,6 +80,10 @@ class KeptAnswers(ILlm):
             yield self
         finally:
             self._request = before
+
+    def of_step(self, step: str, prompt_version: str) -> ILlm:
+        """Return the model as one that is always asked under a step, whatever block runs."""
+        return _OfStep(self, step, prompt_version)
 
     def kept(self, step: str, key: str) -> Kept | None:
         """Return what an earlier run kept of a request, and count its answer as one of this."""
@@ -134,16 +139,43 @@ class KeptAnswers(ILlm):
         except Exception as failure:
             self.failures.append((request.step, failure))
             raise
-        usage = getattr(response, "usage", None)
         reason = getattr(response, "finish_reason", None)
         return ModelAnswer(
             request.step,
             request.prompt_version,
             self.model,
-            text,
-            usage if isinstance(usage, LlmUsage) else None,
-            reason if isinstance(reason, str) else None,
+            storable_text(text),
+            _counted(getattr(response, "usage", None)),
+            storable_text(reason) if isinstance(reason, str) else None,
         )
+
+
+def _counted(usage: object) -> LlmUsage | None:
+    """Return what a model says that it used, if these are numbers of tokens."""
+    if not isinstance(usage, LlmUsage):
+        return None
+    counts = (usage.input_tokens, usage.output_tokens)
+    return usage if all(type(one) is int and one >= 0 for one in counts) else None
+
+
+class _OfStep(ILlm):
+    """A model whose answers are noted under one step."""
+
+    def __init__(self, llm: KeptAnswers, step: str, prompt_version: str) -> None:
+        self._llm = llm
+        self._step = (step, prompt_version)
+
+    def generate(
+        self,
+        /,
+        prompt: Prompt,
+        *,
+        response_json_schema: dict[str, Any] | None = None,
+        **kwargs: Any,
+    ) -> LlmResponse:
+        """Return the answer."""
+        with self._llm.at(*self._step) as llm:
+            return llm.generate(prompt, response_json_schema=response_json_schema, **kwargs)
 
 
 def _digest(prompt: Prompt, schema: Mapping[str, Any] | None) -> str:
