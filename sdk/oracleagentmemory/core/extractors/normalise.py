@@ -10,5 +10,8 @@ def normalised_text(text: str) -> str:
 
     Forms of the same letter, case, white space and a full stop at the end do not count.
     """
-    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
+    if text.isascii():
+        folded = text.lower()
+    else:
+        folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
     return " ".join(folded.split()).rstrip(" .。")
