@@ -19,6 +19,7 @@ from django.utils.safestring import SafeString
 
 from memoryapp.ids import encode_tilde
 from memoryapp.models import Person
+from memoryapp.services.images import parts_of
 from memoryapp.services.messages import text_of
 from memoryapp.services.metadata import own_metadata
 from memoryapp.templatetags.hidden_characters import shown
@@ -28,6 +29,7 @@ from oracleagentmemory.apis.records import ImageRecord, MessageRecord, Record, T
 register = template.Library()
 register.filter("own_metadata", own_metadata)
 register.filter("shown", shown)
+register.filter("image_parts", parts_of)
 
 TYPE_BADGES = {"fact": "info", "preference": "violet", "guideline": "teal"}
 FORMAT_NAMES = {

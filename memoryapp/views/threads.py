@@ -151,6 +151,7 @@ def thread_delete(request: PageRequest, thread_id: str) -> HttpResponse:
         **SECTION,
         "row": row,
         "digest": threads.digest(request.access, thread_id),
+        "image_count": images.count(request.access, ImageFilters(thread_id=thread_id)),
         "next": way_back(request, "thread-detail", thread_id),
     }
     return form_page(request, "memoryapp/threads/delete.html", context, form)

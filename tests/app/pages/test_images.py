@@ -381,6 +381,9 @@ def test_editing_the_text_of_a_message_keeps_its_images(client: Client) -> None:
     form = client.get("/threads/t-1/messages/m-1/edit/").context["form"]
     assert form["content"].value() == "Look at\nmy new car"
     state = messages.get(OPERATOR, "t-1", "m-1").fingerprint
+    page = text_of(client.get("/threads/t-1/messages/m-1/edit/"))
+    assert "Its images stay as they are." in page
+    assert "/images/part-1/thumbnail/" in page
     sent = {"content": "Here it is", "fingerprint": state}
     assert client.post("/threads/t-1/messages/m-1/edit/", sent).status_code == 302
     text, part = messages.get(OPERATOR, "t-1", "m-1").record.content
@@ -421,6 +424,8 @@ def test_a_text_takes_the_place_of_the_first_one(parts: str, text: str, edited: 
 
 def test_images_that_go_with_a_message_have_revisions_and_an_author(client: Client) -> None:
     add_parts()
+    asked = client.get("/threads/t-1/messages/m-1/delete/")
+    assert "Its images go with it for good." in text_of(asked)
     assert client.post("/threads/t-1/messages/m-1/delete/", {"reason": "off"}).status_code == 302
     with pytest.raises(NotFoundError):
         images.get(OPERATOR, "part-1")
@@ -444,6 +449,7 @@ def test_a_thread_lists_its_images_and_takes_them_with_it(client: Client) -> Non
     response = client.get("/threads/t-1/")
     assert [row.id for row in response.context["images"].rows] == ["i-1", "part-1"]
     assert "2 images" in text_of(response)
+    assert "0 memories and 2 images go with it" in text_of(client.get("/threads/t-1/delete/"))
     assert client.post("/threads/t-1/delete/").status_code == 302
     assert AuditEntry.objects.latest("id").detail["images"] == 2
     assert ids(client) == []
