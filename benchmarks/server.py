@@ -6,7 +6,7 @@ import os
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,12 +32,13 @@ class Server:
 
 
 @contextmanager
-def serve(folder: Path) -> Iterator[Server]:
+def serve(folder: Path, settings: Mapping[str, str] | None = None) -> Iterator[Server]:
     """Prepare a database in the folder, serve it with one process of four threads, and stop."""
     # The caller's settings (a test run has its own) are not this server's.
     names = ("MEMORY_", "DJANGO_", "DATABASE_URL", "CELERY_")
     environment = {k: v for k, v in os.environ.items() if not k.startswith(names)}
     environment |= {"MEMORY_VAR_DIR": str(folder), "DJANGO_SETTINGS_MODULE": "memoryapp.settings"}
+    environment |= settings or {}
     _manage(environment, "migrate", "-v0")
     _manage(environment, "collectstatic", "--no-input", "-v0")
     port = _free_port()

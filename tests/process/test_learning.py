@@ -1,0 +1,88 @@
+"""Two workers learn from dialogues that come through the API, whatever becomes of the broker."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from oracleagentmemory.testing import ScriptedModelServer
+from tests.process.learning import Installation, install, learnt_inline, redis
+from tests.sdk.extraction.dialogues import Dialogue, read_dialogues, script
+
+
+@pytest.fixture
+def models() -> Iterator[ScriptedModelServer]:
+    with ScriptedModelServer(script()) as server:
+        yield server
+
+
+def post(installation: Installation, dialogues: Sequence[Dialogue], *, at_once: int = 25) -> None:
+    """Add every message, some dialogues at once, a call of each in turn."""
+    for start in range(0, len(dialogues), at_once):
+        some = dialogues[start : start + at_once]
+        for one in some:
+            installation.open_thread(one)
+        for turn in itertools.zip_longest(*(one.calls() for one in some)):
+            for one, messages in zip(some, turn, strict=True):
+                if messages is not None:
+                    installation.say(one, messages)
+
+
+def check_learnt(installation: Installation, tmp_path: Path, dialogues: Sequence[Dialogue]) -> None:
+    """Every job has succeeded, and the store holds what the script teaches."""
+    calls = sum(len(list(one.calls())) for one in dialogues)
+    assert installation.states() == {"succeeded": calls}
+    assert installation.rows("SELECT count(*) FROM memoryapp_jobnote") == [(0,)]
+    learnt = installation.learnt()
+    assert learnt == learnt_inline(tmp_path, installation.models, dialogues)
+    assert len(learnt) > len(dialogues)
+
+
+def test_two_workers_learn_what_the_script_teaches(
+    models: ScriptedModelServer, tmp_path: Path
+) -> None:
+    dialogues = read_dialogues(2)
+    with install(tmp_path / "files", models) as installation:
+        for _ in range(2):
+            installation.start_worker()
+        post(installation, dialogues)
+        installation.wait_for_jobs()
+        check_learnt(installation, tmp_path, dialogues)
+        assert [worker.end() for worker in installation.workers] == [0, 0]
+        assert installation.rows("SELECT count(*) FROM memoryapp_workerbeat") == [(0,)]
+
+
+@pytest.mark.long
+def test_two_workers_learn_all_503_dialogues(models: ScriptedModelServer, tmp_path: Path) -> None:
+    dialogues = read_dialogues(503)
+    assert len(dialogues) == 503
+    with (
+        redis(tmp_path) as broker,
+        install(tmp_path / "redis", models, CELERY_BROKER_URL=broker.url) as installation,
+    ):
+        for _ in range(2):
+            installation.start_worker()
+        post(installation, dialogues)
+        installation.wait_for_jobs(within_s=1_800)
+        check_learnt(installation, tmp_path, dialogues)
+
+
+@pytest.mark.long
+def test_requests_succeed_while_the_broker_is_down_and_the_sweep_catches_up(
+    models: ScriptedModelServer, tmp_path: Path
+) -> None:
+    dialogues = read_dialogues(2)
+    with (
+        redis(tmp_path) as broker,
+        install(tmp_path / "redis", models, CELERY_BROKER_URL=broker.url) as installation,
+    ):
+        installation.start_worker()
+        broker.stop()
+        post(installation, dialogues)
+        assert set(installation.states()) == {"queued"}
+        broker.start()
+        installation.wait_for_jobs()
+        check_learnt(installation, tmp_path, dialogues)
