@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field
 from memoryapp.api.answers import MemoryOut, MessageOut, memory_out, message_out
 from memoryapp.api.requests import ApiRequest
 from memoryapp.api.schemas import Parameters
-from memoryapp.services import messages, provenance
+from memoryapp.services import memories, messages, provenance
 from oracleagentmemory.inspection import SourceRow
 
 router = Router()
@@ -66,7 +66,9 @@ def list_memory_sources(
     request: ApiRequest, memory_id: str, query: Query[SourceParameters]
 ) -> SourcesOut:
     """Return the messages that a memory was extracted from; none for one added by a caller."""
-    found = provenance.of_memory(request.auth, memory_id, limit=query.limit)
+    found = provenance.of_memory(
+        request.auth, memories.get(request.auth, memory_id), limit=query.limit
+    )
     return SourcesOut(
         sources=[_source_out(one) for one in found.sources],
         count=found.count,

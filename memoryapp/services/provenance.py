@@ -13,7 +13,6 @@ from memoryapp.access import Access
 from memoryapp.memory import inspector, store
 from memoryapp.models import AuditEntry
 from memoryapp.services import audit, relations, revisions
-from memoryapp.services.lookup import visible_row
 from oracleagentmemory.errors import AccessDeniedError, ConflictError, NotFoundError
 from oracleagentmemory.inspection import Row, SourceRow
 
@@ -28,14 +27,12 @@ class Origin:
     """Where a memory came from.
 
     Attributes:
-        row: The memory.
         sources: Its first sources; their messages are None where the caller may not see them.
         count: How many sources it has in all.
         is_recorded: False where the store notes no sources.
         added: The audit entry of its creation, if it was added through the product.
     """
 
-    row: Row
     sources: list[SourceRow]
     count: int
     is_recorded: bool
@@ -57,16 +54,14 @@ class Taught:
     out_of_reach: int
 
 
-def of_memory(access: Access, memory_id: str, *, limit: int = 50) -> Origin:
-    """Return where a memory came from. Raises: NotFoundError."""
-    row = visible_row(access, "memory", memory_id)
-    found = inspector().sources([memory_id], user_ids=access.user_ids, limit=limit)[memory_id]
+def of_memory(access: Access, memory: Row, *, limit: int = 50) -> Origin:
+    """Return where a memory, which the caller sees, came from."""
+    found = inspector().sources([memory.id], user_ids=access.user_ids, limit=limit)[memory.id]
     return Origin(
-        row=row,
         sources=found.rows,
         count=found.count,
         is_recorded=found.is_recorded,
-        added=None if found.count else _entry_of(row),
+        added=None if found.count else _entry_of(memory),
     )
 
 

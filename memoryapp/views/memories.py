@@ -80,12 +80,13 @@ def _drawer(request: PageRequest) -> Row | None:
 @require_safe
 def memory_detail(request: PageRequest, memory_id: str) -> HttpResponse:
     """One memory with the messages that taught it and its relations, the latest first."""
-    origin = provenance.of_memory(request.access, memory_id, limit=SOURCES_SHOWN)
+    row = memories.get(request.access, memory_id)
+    origin = provenance.of_memory(request.access, row, limit=SOURCES_SHOWN)
     of_it = relations.RelationFilters(memory_id=memory_id)
     page = relations.list_page(request.access, of_it, limit=RELATIONS_SHOWN)
     context = {
         **SECTION,
-        "row": origin.row,
+        "row": row,
         "origin": origin,
         "sees_all": request.access.user_ids is None,
         "relations": relations.seen_from(memory_id, page.rows),
