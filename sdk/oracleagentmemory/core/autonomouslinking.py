@@ -12,7 +12,13 @@ from oracleagentmemory.apis.llms.llm import ILlm
 from oracleagentmemory.apis.validation import check_flag
 from oracleagentmemory.core.extractors.journal import NO_JOURNAL
 from oracleagentmemory.core.extractors.keptanswers import KeptAnswers
-from oracleagentmemory.core.extractors.linking import Linked, Linking, LinkScope, find_candidates
+from oracleagentmemory.core.extractors.linking import (
+    Linked,
+    Linking,
+    LinkScope,
+    find_candidates,
+    shown_memory,
+)
 from oracleagentmemory.core.extractors.storing import NewMemory
 from oracleagentmemory.core.prepared import Writer
 from oracleagentmemory.storage.writes import Prepared
@@ -95,7 +101,7 @@ def _link(store: OracleMemoryStore, llm: ILlm, settings: Mapping[str, Any], memo
         )
         text = memory.content or ""
         new = NewMemory(memory_id=memory.id, record_type=memory.record_type, text=text)
-        found = find_candidates(store, text, scope, [memory_id])
+        found = list(map(shown_memory, find_candidates(store, text, scope, [memory_id])))
         linking.resolve([new], {memory_id: found}, linked, replace_texts=False)
     except Exception as failure:  # noqa: BLE001 - the memory is stored, whatever a model raises
         logger.warning("memory %s has no links: %s", memory_id, type(failure).__name__)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from oracleagentmemory.apis.records import MemoryRecord, MessageRecord
 from oracleagentmemory.apis.validation import RESERVED_KEY
 from oracleagentmemory.core.extractors.inheritance import inherited_metadata
-from oracleagentmemory.core.extractors.jobs import ModelAnswer, Proposal, Window
+from oracleagentmemory.core.extractors.jobs import JobProblem, ModelAnswer, Proposal, Window
 from oracleagentmemory.core.extractors.journal import FencedError
 from oracleagentmemory.core.extractors.linking import (
     Linked,
@@ -85,9 +85,9 @@ class Extracting:
         """
         with_bytes = self._image_context is ImageContext.IMAGE
         newest = self._store.messages(window.message_ids, include_image_bytes=with_bytes)
-        if not newest:
-            return
         asked = self._asked(number, window, newest, with_bytes=with_bytes)
+        if asked is None:
+            return
         parsed = self._read(asked)
         # What did not fit into the prompt has taught nothing.
         shown = set(asked.message_ids)
@@ -105,39 +105,42 @@ class Extracting:
             self._outcome.note("extraction", "nothing is stored: what it came from is gone")
         self._outcome.memory_ids += stored.ids
         if stored.new:
-            self._relate(stored, found, parsed, asked.candidates)
+            self._relate(number, stored, found, parsed, asked.candidates)
 
     # -- asking -------------------------------------------------------------------------------
 
     def _asked(
         self, number: int, window: Window, newest: Sequence[MessageRecord], *, with_bytes: bool
-    ) -> _Asked:
+    ) -> _Asked | None:
         """Return the answer for a window: the one that an earlier run of the job stored by.
 
         That run's prompt may have been another one, with other memories that are like the
-        messages, so what it showed is kept beside the answer.
+        messages, so what it showed and lost is kept beside the answer. ``None`` where all
+        messages are gone and no run has asked about them.
         """
         key = str(number)
         kept = self._run.llm.kept("extraction", key)
         if kept is not None:
-            shown, left_out = kept.beside["candidates"], kept.beside["left_out"]
-            answer, candidates = kept.answer, tuple(ShownMemory(**one) for one in shown)
-            message_ids = tuple(kept.beside["message_ids"])
+            answer, beside = kept.answer, kept.beside
+            for problem in map(JobProblem.from_json, beside["problems"]):
+                self._outcome.note(problem.step, problem.reason, problem.raw)
+        elif not newest:
+            return None
         else:
+            noted_before = len(self._outcome.problems)
             prompt = self._prompt(window, newest, with_bytes=with_bytes)
-            left_out, candidates = prompt.left_out, prompt.candidates
-            message_ids = prompt.message_ids
+            for one in prompt.left_out:
+                self._outcome.note("extraction", f"memory_extraction_token_limit left out {one}")
             beside = {
-                "candidates": [asdict(one) for one in candidates],
-                "left_out": list(left_out),
-                "message_ids": list(message_ids),
+                "candidates": [asdict(one) for one in prompt.candidates],
+                "message_ids": list(prompt.message_ids),
+                "problems": [one.to_json() for one in self._outcome.problems[noted_before:]],
             }
             with self._run.llm.at("extraction", prompt.version, key=key, beside=beside) as llm:
                 llm.generate(prompt.messages, response_json_schema=dict(prompt.schema))
             answer = self._run.llm.answers[-1]
-        for one in left_out:
-            self._outcome.note("extraction", f"memory_extraction_token_limit left out {one}")
-        return _Asked(answer, message_ids, candidates)
+        shown = tuple(ShownMemory(**one) for one in beside["candidates"])
+        return _Asked(answer, tuple(beside["message_ids"]), shown)
 
     def _prompt(
         self, window: Window, newest: Sequence[MessageRecord], *, with_bytes: bool
@@ -147,22 +150,30 @@ class Extracting:
         before = self._summaries.before(newest[0].seq_no)
         earlier = self._store.messages(window.earlier_ids, include_image_bytes=with_bytes)
         failed_before = len(self._run.llm.failures)
-        with self._run.llm.at("shortening", SHORTENING_PROMPT) as llm:
-            prompt = extraction_prompt(
-                newest=newest,
-                earlier=earlier,
-                summary="" if before is None else before.text,
-                memories=[shown_memory(one) for one in past],
-                with_links=self._links_during,
-                instructions=self._settings.get("memory_extraction_custom_instructions"),
-                image_context=self._image_context,
-                token_limit=self._settings["memory_extraction_token_limit"],
-                shorten=Shortening(llm, self._run.settings).copy,
-            )
+        shortening_llm = self._run.llm.of_step("shortening", SHORTENING_PROMPT)
+        prompt = extraction_prompt(
+            newest=newest,
+            earlier=earlier,
+            summary="" if before is None else before.text,
+            memories=[shown_memory(one) for one in past],
+            with_links=self._links_during,
+            instructions=self._instructions(),
+            image_context=self._image_context,
+            token_limit=self._settings["memory_extraction_token_limit"],
+            shorten=Shortening(shortening_llm, self._run.settings).copy,
+        )
         # The copy is cut then, so the model does not see the whole message.
         for _, swallowed in self._run.llm.failures[failed_before:]:
             self._outcome.note_failure("shortening", swallowed)
         return prompt
+
+    def _instructions(self) -> str | None:
+        """Return the caller's instructions; those for links, too, where links are asked for."""
+        names = ["memory_extraction_custom_instructions"]
+        if self._links_during:
+            names.append("memory_link_extraction_custom_instructions")
+        given = [text for name in names if (text := self._settings.get(name))]
+        return "\n\n".join(given) or None
 
     def _read(self, asked: _Asked) -> ParsedExtraction:
         parsed = parse_extraction(
@@ -205,6 +216,7 @@ class Extracting:
 
     def _relate(
         self,
+        number: int,
         stored: Stored,
         found: Sequence[NewMemory],
         parsed: ParsedExtraction,
@@ -213,11 +225,7 @@ class Extracting:
         """Link the memories that are new; what fails loses none of them."""
         linked = Linked()
         try:
-            candidates = {
-                one.memory_id: find_candidates(self._store, one.text, self._scope, stored.ids)
-                for one in stored.new
-            }
-            self._propose(stored, candidates)
+            candidates = self._candidates(number, stored)
             if self._link_mode is LinkMode.POST_EXTRACTION:
                 self._linking.resolve(stored.new, candidates, linked, replace_texts=True)
             elif self._links_during:
@@ -252,13 +260,42 @@ class Extracting:
             )
             self._linking.store(source, LinkResolution(links), among, linked)
 
-    def _propose(self, stored: Stored, candidates: Mapping[str, Sequence[MemoryRecord]]) -> None:
-        """Leave to people what memories of other threads say in the same words."""
+    def _candidates(self, number: int, stored: Stored) -> dict[str, list[ShownMemory]]:
+        """Return what each new memory may be linked to.
+
+        It is what an earlier run of the job found: the links that it has stored since may have
+        ended some of that.
+        """
+        key = f"candidates {number}"
+        noted = self._run.journal.recall(key)
+        if noted is None:
+            found = {
+                one.memory_id: find_candidates(self._store, one.text, self._scope, stored.ids)
+                for one in stored.new
+            }
+            noted = {
+                "shown": {
+                    memory_id: [asdict(shown_memory(one)) for one in ones]
+                    for memory_id, ones in found.items()
+                },
+                "proposals": [one.to_json() for one in self._proposed(stored, found)],
+            }
+            self._run.journal.remember(key, noted)
+        self._outcome.proposals += map(Proposal.from_json, noted["proposals"])
+        return {
+            memory_id: [ShownMemory(**one) for one in ones]
+            for memory_id, ones in noted["shown"].items()
+        }
+
+    def _proposed(
+        self, stored: Stored, candidates: Mapping[str, Sequence[MemoryRecord]]
+    ) -> Iterator[Proposal]:
+        """Yield what is left to people: memories of other threads that say the same."""
         for one in stored.new:
             for other in candidates[one.memory_id]:
                 same = (other.record_type, normalised_text(other.content or "")) == one.likeness
                 if same and other.thread_id != self._job.thread_id:
-                    self._outcome.proposals.append(Proposal(one.memory_id, other.id))
+                    yield Proposal(one.memory_id, other.id)
 
     @property
     def _links_during(self) -> bool:

@@ -126,7 +126,7 @@ class Linking:
     def resolve(
         self,
         sources: Sequence[NewMemory],
-        candidates: Mapping[str, Sequence[MemoryRecord]],
+        candidates: Mapping[str, Sequence[ShownMemory]],
         linked: Linked,
         *,
         replace_texts: bool,
@@ -144,14 +144,13 @@ class Linking:
             FencedError: If this run may not write any more.
         """
         by_id = {one.memory_id: one for one in sources}
-        shown = {one: list(map(shown_memory, found)) for one, found in candidates.items()}
-        among = {one.memory_id: one for found in shown.values() for one in found}
+        among = {one.memory_id: one for found in candidates.values() for one in found}
         plan = link_prompts(
             [
                 ShownMemory(one.memory_id, one.record_type, one.text, one.timestamp)
                 for one in sources
             ],
-            shown,
+            candidates,
             instructions=self._instructions,
             token_limit=self._token_limit,
         )

@@ -25,7 +25,7 @@ from oracleagentmemory.core.extractors.outcome import Outcome, Run
 from oracleagentmemory.core.images import describe_image
 from oracleagentmemory.core.images.captions import CAPTION_PROMPT
 from oracleagentmemory.core.summaries.answer import read_summary
-from oracleagentmemory.core.summaries.prompt import SUMMARY_PROMPT
+from oracleagentmemory.core.summaries.prompt import SHORTENING_PROMPT, SUMMARY_PROMPT
 from oracleagentmemory.core.summaries.threadsummaries import ThreadSummaries
 from oracleagentmemory.core.threadsettings import EMPTY_LAYER, resolve_settings, saved_layer
 from oracleagentmemory.errors import RetryableError, StateError
@@ -113,7 +113,10 @@ class _Steps:
         self._job = run.job
         self._outcome = run.outcome
         thread_id = run.job.thread_id or ""
-        self._summaries = ThreadSummaries(run.store, thread_id, run.settings, run.llm)
+        shortening = run.llm.of_step("shortening", SHORTENING_PROMPT)
+        self._summaries = ThreadSummaries(
+            run.store, thread_id, run.settings, run.llm, shortening_llm=shortening
+        )
 
     def take(self) -> None:
         """Take every step that the job asks for."""
@@ -205,8 +208,8 @@ class _Steps:
             if isinstance(failure, RetryableError) and self._run.journal.may_run_again:
                 raise
             self._outcome.note_failure("summary", failure)
-        for _, swallowed in llm.failures[failed_before:]:
-            self._outcome.note_failure("summary", swallowed)
+        for step, swallowed in llm.failures[failed_before:]:
+            self._outcome.note_failure(step, swallowed)
         for answer in llm.answers[answered_before:]:
             if answer.step == "summary" and read_summary(answer.raw) is None:
                 self._outcome.note("summary", "the answer holds no summary", answer.raw[:1_000])

@@ -55,6 +55,7 @@ class ThreadSummaries:
 
     Args:
         llm: Makes the summaries; ``None``: they are transcripts.
+        shortening_llm: Shortens over-long messages for its prompts, by default ``llm``.
     """
 
     def __init__(
@@ -63,11 +64,13 @@ class ThreadSummaries:
         thread_id: str,
         settings: ThreadSettings,
         llm: ILlm | None,
+        shortening_llm: ILlm | None = None,
     ) -> None:
         self._store = store
         self._thread_id = thread_id
         self._settings = settings
         self._llm = llm
+        self._shortening_llm = shortening_llm
 
     def whole(self) -> SummaryText:
         """Return the summary of all messages: the saved one, or a new one, which is saved.
@@ -272,7 +275,7 @@ class ThreadSummaries:
         asked = summary_prompt(
             None if previous is None else (previous.text, previous.topics or ()),
             messages,
-            shorten=Shortening(llm, self._settings).copy,
+            shorten=Shortening(self._shortening_llm or llm, self._settings).copy,
             max_tokens=limit,
         )
         if asked is None:
