@@ -37,8 +37,9 @@ def thumbnail(data: bytes, *, edge: int = 320) -> bytes:
     with opened(data, mime_type) as image:
         # Of a JPEG only the pixels that are needed are decoded; other formats ignore this.
         image.draft("RGB", (edge, edge))
-        small = _of_bytes(image)
-        small.thumbnail((edge, edge))
+        whole = _of_bytes(image)
+        whole.thumbnail((edge, edge))
+        small = whole.copy()  # what outlives the closed file
     turn = _TURNS.get(jpeg.orientation(data)) if mime_type is ImageMimeType.JPEG else None
     file = io.BytesIO()
     (small if turn is None else small.transpose(turn)).save(file, "WEBP", quality=80)
@@ -49,4 +50,6 @@ def _of_bytes(image: Image.Image) -> Image.Image:
     """Return an image of one byte a colour; Pillow would cut off 16 bits instead of scaling."""
     if image.mode.startswith("I"):
         image = image.convert("I").point(lambda value: value * (1 / 256)).convert("L")
-    return image.convert("RGBA" if image.has_transparency_data else "RGB")
+    wanted = "RGBA" if image.has_transparency_data else "RGB"
+    # Pillow copies what has the wanted form already, and the largest image takes 80 MB.
+    return image if image.mode == wanted else image.convert(wanted)
