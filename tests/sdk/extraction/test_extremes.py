@@ -249,6 +249,29 @@ def test_a_result_travels_whatever_a_model_says_beside_its_text(usage: Any, tmp_
         check_travels(thread.extraction_results()[-1])
 
 
+@pytest.mark.parametrize(
+    ("name", "noted"),
+    [
+        ("", None),
+        (7, None),
+        ("é" * 100, "é" * 64),
+        ("arn:aws:" + "x" * 300, "arn:aws:" + "x" * 120),
+    ],
+    ids=["empty", "a number", "two bytes a letter", "long"],
+)
+def test_a_models_name_is_noted_as_far_as_there_is_room(
+    name: Any, noted: str | None, tmp_path: Path
+) -> None:
+    llm = RudeLlm(LlmResponse(whole(TEA)))
+    llm.model = name
+    with open_client(tmp_path / "memory.sqlite3", llm, CONFIG) as (client, store):
+        thread = client.create_thread(user_id="u", agent_id="a")
+        thread.add_messages(HELLO)
+        (memory,) = memories_of(store, thread)
+        assert store.memory_sources([memory.id])[memory.id][0].model == noted
+        assert thread.extraction_results()[0].answers[0].model == noted
+
+
 @pytest.mark.parametrize("failure", [SystemExit("out"), KeyboardInterrupt(), RecursionError("x")])
 def test_a_model_that_ends_its_thread_ends_one_job(failure: BaseException, tmp_path: Path) -> None:
     background = MemoryExtractionConfig(extraction_mode=MemoryExtractionMode.BACKGROUND)

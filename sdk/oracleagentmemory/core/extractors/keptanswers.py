@@ -11,6 +11,7 @@ from typing import Any
 
 from oracleagentmemory.apis.llms.llm import ILlm, LlmResponse, LlmUsage, Prompt
 from oracleagentmemory.apis.message import ImageContent, Message, TextContent
+from oracleagentmemory.apis.validation import ID_MAX_BYTES
 from oracleagentmemory.core.extractors.jobs import ModelAnswer
 from oracleagentmemory.core.extractors.journal import JobJournal
 from oracleagentmemory.core.llms.answers import storable_text
@@ -52,9 +53,11 @@ class KeptAnswers(ILlm):
 
     @property
     def model(self) -> str | None:
-        """The model's name, as its adapter tells it."""
+        """The model's name, as its adapter tells it; at most 128 bytes, as a source holds it."""
         name = getattr(self._llm, "model", None)
-        return storable_text(name) if isinstance(name, str) else None
+        if not isinstance(name, str):
+            return None
+        return storable_text(name).encode()[:ID_MAX_BYTES].decode(errors="ignore") or None
 
     @property
     def supports_vision(self) -> bool:
