@@ -13,6 +13,7 @@ from memoryapp.views import (
     changes,
     health,
     images,
+    jobs,
     memories,
     messages,
     overview,
@@ -87,6 +88,14 @@ urlpatterns = [
     path("agents/<id:agent_id>/profile/", agents.agent_profile, name="agent-profile"),
     # --- search
     path("search/", search.search_page, name="search"),
+    # --- background work, and the model that does it
+    path("jobs/", jobs.job_list, name="job-list"),
+    path("jobs/progress/", jobs.job_list_progress, name="job-list-progress"),
+    path("jobs/llm/", jobs.llm_try, name="llm-try"),
+    path("jobs/<id:job_id>/", jobs.job_detail, name="job-detail"),
+    path("jobs/<id:job_id>/progress/", jobs.job_progress, name="job-progress"),
+    path("jobs/<id:job_id>/retry/", jobs.job_retry, name="job-retry"),
+    path("jobs/<id:job_id>/cancel/", jobs.job_cancel, name="job-cancel"),
     # --- what was changed
     path("changes/", changes.changes_page, name="change-list"),
     path("changes/outside/", changes.outside_page, name="change-outside"),

@@ -82,7 +82,11 @@
     reading = null;
   };
 
+  // What changes by itself leads nobody anywhere, and closes nothing.
+  const isPolled = ({ target }) => target?.id === "live";
+
   document.addEventListener("htmx:before:swap", (event) => {
+    if (isPolled(event.detail.ctx)) return;
     const { target } = event.detail.ctx;
     const message = target?.id === "earlier" && find(".talk .msg");
     reading = message ? { message, top: message.getBoundingClientRect().top } : null;
@@ -124,6 +128,7 @@
   };
 
   document.addEventListener("htmx:after:swap", (event) => {
+    if (isPolled(event.detail.ctx)) return;
     showStored(event.detail.ctx);
     dropRepeatedDays();
     find("#side:popover-open")?.hidePopover();

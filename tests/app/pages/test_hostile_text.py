@@ -6,7 +6,15 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
+from memoryapp.models import JobState
 from memoryapp.services import images, memories, messages, relations, threads, users
+from oracleagentmemory.core.extractors.jobs import (
+    JobProblem,
+    JobResult,
+    ModelAnswer,
+    Proposal,
+)
+from tests.app.jobs.rows import add_job
 from tests.app.pages.conftest import OPERATOR, text_of
 from tests.sdk.images.pictures import picture
 
@@ -56,9 +64,25 @@ def fill(text: str) -> None:
         timestamp=short,
     )
     other = memories.add(OPERATOR, content=text, user_id=text, thread_id=text, agent_id=text)
+    add_hostile_job(text)
     relations.add(
         OPERATOR, source_id=text, target_id=other, relation_type=text, relation_id=text,
         opposite_relation_type=text, timestamp=short, metadata={text: text},
+    )  # fmt: skip
+
+
+def add_hostile_job(text: str) -> None:
+    """Store a job that failed, with a text wherever a model, a thread or a worker says one."""
+    answer = ModelAnswer(text, text, text, text, finish_reason=text)
+    result = JobResult(
+        job_id=text, state="partial", memory_ids=(text,), relation_ids=(text,),
+        proposals=(Proposal(text, text, text),), problems=(JobProblem(text, text, text),),
+        answers=(answer,),
+    )  # fmt: skip
+    add_job(
+        text[:60], JobState.PARTIAL, user_id=text, thread_id=text, agent_id=text, error=text,
+        message_ids=[text], image_id=text, result=result.to_json(), model=text, reason=text,
+        requested_by=text, claimed_by=text, retry_of=text[:60], wait_reason=text,
     )  # fmt: skip
 
 
@@ -85,6 +109,8 @@ def addresses(text: str) -> list[str]:
         )
     ]
     pages += [reverse(name, args=(text, text)) for name in ("message-edit", "message-delete")]
+    pages += [reverse(f"job-{page}", args=(text[:60],)) for page in ("detail", "progress")]
+    pages += [reverse(f"job-{page}", args=(text[:60],)) for page in ("retry", "cancel")]
     lists = (
         "overview",
         "memory-list",
@@ -93,6 +119,8 @@ def addresses(text: str) -> list[str]:
         "agent-list",
         "relation-list",
         "image-list",
+        "job-list",
+        "job-list-progress",
         "change-list",
     )
     return pages + [reverse(name) for name in lists]
@@ -120,7 +148,7 @@ def test_a_nasty_id_has_all_its_pages(client: Client, record_id: str) -> None:
     for url in addresses(record_id):
         response = client.get(url)
         assert response.status_code == 200, url
-        assert text_of(response).count("<h1") == 1
+        assert text_of(response).count("<h1") == (0 if "/progress/" in url else 1)
     for name, url in {"m": "/memories/", "user": "/threads/", "agent": "/threads/"}.items():
         response = client.get(url, {name: record_id})
         assert response.status_code == 200

@@ -10,7 +10,10 @@ import pytest
 from django.test import Client
 
 from memoryapp.access import Role
+from memoryapp.models import JobState
 from memoryapp.services import agents, images, keys, memories, relations, users
+from oracleagentmemory.core.extractors.jobs import JobProblem
+from tests.app.jobs.rows import add_job, result_of
 from tests.app.pages.conftest import OPERATOR, add_image, add_memory, add_thread
 from tests.app.pages.test_frame import routes
 from tests.app.provenance import note
@@ -50,6 +53,15 @@ def worlds(db: None) -> None:
         )
     images.update(OPERATOR, "i-4", description=f"the {SECRET}", reason=SECRET)
     images.delete(OPERATOR, "i-4", reason=SECRET)
+    told = result_of("x", raw=SECRET, problems=[JobProblem("extraction", SECRET, SECRET)])
+    for number, (user_id, thread_id) in enumerate(
+        [("ada", "t-1"), ("bob", "t-2"), ("bob", "t-1"), ("", ""), ("ada", "t-gone")], start=1
+    ):
+        add_job(
+            f"j-{number}", JobState.PARTIAL, user_id=user_id, thread_id=thread_id, error=SECRET,
+            result=told, message_ids=["m-1", "t-2-1"], model=SECRET if user_id != "ada" else "",
+            requested_by=SECRET if user_id != "ada" else "",
+        )  # fmt: skip
     note(("mem-1", "m-1"), ("mem-1", "t-2-1"), ("mem-2", "m-1"), ("mem-2", "t-2-1"))
     memories.update(OPERATOR, "mem-2", content=f"Bob met the {SECRET}", reason=SECRET)
     relations.delete(OPERATOR, "r-1", reason=SECRET)
@@ -90,6 +102,7 @@ def test_no_page_shows_a_limited_person_what_others_have(make_client: Any) -> No
         "agent_id": ("travel",),
         "relation_id": ("r-0", "r-1"),
         "image_id": ("i-1", "i-2", "i-3", "i-4"),
+        "job_id": ("j-1", "j-2", "j-3", "j-4", "j-5"),
     }
     for route in routes():
         pattern = "/" + str(route.pattern)
@@ -115,6 +128,7 @@ def test_no_answer_gives_a_limited_key_what_others_have() -> None:
         "threads/t-2/messages/t-2-1", "memories", "memories/mem-2",
         "memories/mem-3", "search", "relations", "relations/r-0", "images",
         "images/i-2", "images/i-3", "images/i-2/bytes",
+        "jobs", "jobs/j-1", "jobs/j-2", "jobs/j-3", "jobs/j-4", "jobs/j-5",
     ]  # fmt: skip
     queries: list[dict[str, Any]] = [
         {},
@@ -134,5 +148,13 @@ def test_no_answer_gives_a_limited_key_what_others_have() -> None:
 
 def test_who_sees_all_meets_it(client: Client) -> None:
     pages = ("/", "/memories/", "/threads/", "/users/", "/agents/", "/relations/", "/images/")
-    for path in (*pages, "/search/?q=window", "/memories/mem-1/", "/threads/t-1/", "/changes/"):
+    jobs = ("/jobs/", *(f"/jobs/j-{number}/" for number in range(1, 6)))
+    for path in (
+        *pages,
+        *jobs,
+        "/search/?q=window",
+        "/memories/mem-1/",
+        "/threads/t-1/",
+        "/changes/",
+    ):
         assert SECRET in client.get(path).content.decode(), path
