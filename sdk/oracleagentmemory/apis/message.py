@@ -18,6 +18,16 @@ def get_or_generate_id(value: str | None = None) -> str:
     return value or str(uuid.uuid4())
 
 
+class GeneratedId(str):
+    """An id that nobody chose: a part that has one may be stored again, under a new one."""
+
+    __slots__ = ()
+
+
+def _generated_id() -> str:
+    return GeneratedId(uuid.uuid4())
+
+
 class ImageMimeType(enum.StrEnum):
     """The image formats that can be stored."""
 
@@ -32,7 +42,7 @@ class MessageContent(abc.ABC):
 
     type: ClassVar[str]
 
-    id: str = field(default_factory=get_or_generate_id, kw_only=True)
+    id: str = field(default_factory=_generated_id, kw_only=True)
     timestamp: str | None = field(default=None, kw_only=True)
 
     @abc.abstractmethod

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from oracleagentmemory._notset import Maybe, _NotSetMarker
 from oracleagentmemory.apis.message import (
+    GeneratedId,
     ImageContent,
     ImageMimeType,
     Message,
@@ -108,6 +109,31 @@ def check_content(
     return tuple(
         _check_part(part, f"{what}[{index}]", image_limits) for index, part in enumerate(content)
     )
+
+
+def with_own_images(contents: Sequence[Content], is_taken: Callable[[str], bool]) -> list[Content]:
+    """Return contents whose image parts can be stored beside the images that are there.
+
+    An image part that is added once more, with another message, is another image. It gets a new id
+    where nobody chose the one it has; an id that was chosen stays, for the store to refuse.
+
+    Args:
+        is_taken: Whether an image has an id.
+    """
+    seen: set[str] = set()
+
+    def own(part: MessageContent) -> MessageContent:
+        if not isinstance(part, ImageContent) or not isinstance(part.id, GeneratedId):
+            return part
+        if part.id in seen or is_taken(part.id):
+            part = replace(part, id=get_or_generate_id())
+        seen.add(part.id)
+        return part
+
+    return [
+        content if isinstance(content, str) else tuple(own(part) for part in content)
+        for content in contents
+    ]
 
 
 def _check_message(item: object, what: str, image_limits: Mapping[str, int]) -> Message:

@@ -17,6 +17,7 @@ from oracleagentmemory.apis import (
 from oracleagentmemory.core import OracleAgentMemory
 from oracleagentmemory.core.sqlmemorystore import SQLMemoryStore
 from oracleagentmemory.core.thread import OracleThread
+from oracleagentmemory.errors import DuplicateIdError
 from oracleagentmemory.testing import ScriptedAnswer, ScriptedModelServer
 from tests.sdk.contract.snapshots import check_agreement, everything, rows_of
 from tests.sdk.images.conftest import OpenClient
@@ -243,3 +244,20 @@ def test_summaries_and_cards_tell_of_images_by_their_descriptions(talk: OracleTh
     assert "look red car blue boat" in card
     assert "<content>green tree</content>" in card
     assert "look red car blue boat" in without.get_summary().content
+
+
+def test_a_part_may_be_sent_again_where_nobody_chose_its_id(thread: OracleThread) -> None:
+    seen = ImageContent(CAR, PNG, "red car")
+    first = thread.add_messages([Message("user", [LOOK, seen])])
+    again = thread.add_messages([Message("user", [seen]), Message("user", [seen])])
+    messages = [thread.get_message(one) for one in first + again]
+    parts = [part for one in messages for part in one.content if isinstance(part, ImageContent)]
+    assert parts[0].id == seen.id
+    assert len({part.id for part in parts}) == len(parts) == 3
+    assert {part.description for part in parts} == {"red car"}
+
+
+def test_a_chosen_id_is_never_given_up(talk: OracleThread) -> None:
+    with pytest.raises(DuplicateIdError, match="'car'"):
+        talk.add_messages([Message("user", [part("car", "another car", CAR)])])
+    assert [one.id for one in talk.list_images()] == ["car", "boat", "tree"]

@@ -16,7 +16,7 @@ from oracleagentmemory.core.background import WorkScope
 from oracleagentmemory.core.backgroundwork import deleted, deleted_async
 from oracleagentmemory.core.extractors.duejobs import NOTHING_TAUGHT, Taught
 from oracleagentmemory.core.memoryinput import only_given, refuse_unexpected
-from oracleagentmemory.core.messageinput import check_content, check_messages
+from oracleagentmemory.core.messageinput import check_content, check_messages, with_own_images
 from oracleagentmemory.core.threadparts.learning import ThreadLearning, learnt
 from oracleagentmemory.errors import InvalidInputError, NotFoundError, WrongTypeError
 from oracleagentmemory.storage.engine import WriteTransaction
@@ -49,8 +49,9 @@ class ThreadMessages(ThreadLearning):
         checked = check_messages(messages, metadata, self._settings.image_limits)
         if not checked.contents:
             return prepared_value(NOTHING_TAUGHT)
+        contents = with_own_images(checked.contents, self._has_image)
         prepared = self._store.prepare_add(
-            checked.contents,
+            contents,
             "message",
             roles=checked.roles,
             timestamps=checked.timestamps,
@@ -65,7 +66,10 @@ class ThreadMessages(ThreadLearning):
             ),
             **store_kwargs,
         )
-        return self._teach_added(self._with_thread(prepared), checked.contents)
+        return self._teach_added(self._with_thread(prepared), contents)
+
+    def _has_image(self, image_id: str) -> bool:
+        return self._store.fingerprint("image", image_id) is not None
 
     def _prepare_update_message(
         self,
