@@ -10,18 +10,6 @@ import pytest
 from tests.architecture.sources import read
 from tests.contract import transcript
 
-#: Groups that nothing is left to do in: what differs there is explained by a page.
-WHOLE = (
-    "arguments",
-    "cards",
-    "configuration",
-    "filters",
-    "profiles",
-    "results",
-    "summaries",
-    "values",
-)
-
 
 def cases() -> list[object]:
     """Every scenario, named with its group so that `-k` can choose one."""
@@ -52,16 +40,10 @@ def test_listed_steps_are_recorded_ones() -> None:
     expected = transcript.Expected.read()
     unknown = [
         (name, step)
-        for name, step in expected.departures | expected.later
+        for name, step in expected.departures
         if step not in transcript.recorded().get(name, {})
     ]
     assert unknown == []
-    assert not expected.departures & expected.later
-
-
-def test_only_extraction_comes_later() -> None:
-    whole = transcript.choose(WHOLE)
-    assert [step for step in transcript.Expected.read().later if step[0] in whole] == []
 
 
 def test_each_departure_has_both_sentences_and_stands_in_the_documents() -> None:

@@ -10,8 +10,7 @@ differs and is not listed in `expected_differences.json`. The last line is
 `transcript: <same> of <steps>`; the exit status is 0 only when every step is as expected. A group
 is a file of `scenarios/` or the first word of several (`arguments`, `extraction`).
 
-`--list` shows the groups; `--later` writes what differs and no page explains into the list of
-steps that come later.
+`--list` shows the groups.
 """
 
 from __future__ import annotations
@@ -80,23 +79,19 @@ def choose(names: Iterable[str]) -> dict[str, Scenario]:
 
 @dataclass(frozen=True)
 class Expected:
-    """The steps that need not agree: for good by a page, or until a part is built."""
+    """The steps that differ for good, because a page says otherwise."""
 
     departures: frozenset[tuple[str, str]]
-    later: frozenset[tuple[str, str]]
 
     @classmethod
     def read(cls) -> Expected:
         """Read the checked list."""
         page = json.loads(DIFFERENCES.read_text(encoding="utf-8"))
-        return cls(
-            frozenset((entry["scenario"], entry["step"]) for entry in page["departures"]),
-            frozenset((name, step) for name, steps in page["later"].items() for step in steps),
-        )
+        return cls(frozenset((entry["scenario"], entry["step"]) for entry in page["departures"]))
 
     def steps(self, scenario: str) -> set[str]:
         """The steps of a scenario that must differ."""
-        return {step for name, step in self.departures | self.later if name == scenario}
+        return {step for name, step in self.departures if name == scenario}
 
 
 @dataclass(frozen=True)
@@ -163,7 +158,6 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("names", nargs="*", help="only these groups or scenarios")
     parser.add_argument("--list", action="store_true", help="show the groups and scenarios")
-    parser.add_argument("--later", action="store_true", help="list what differs as coming later")
     parser.add_argument("--verbose", action="store_true", help="show where a scenario broke off")
     options = parser.parse_args(arguments)
     try:
@@ -176,8 +170,6 @@ def main(arguments: list[str] | None = None) -> int:
     logging.disable(logging.CRITICAL)
     with tempfile.TemporaryDirectory() as folder:
         played = [play(name, Path(folder), verbose=options.verbose) for name in chosen]
-    if options.later:
-        write_later(played)
     unexpected = report(played, Expected.read())
     differing = sum(len(one.differing()) for one in played)
     total = sum(one.total for one in played)
@@ -201,21 +193,6 @@ def report(played: list[Played], expected: Expected) -> bool:
         for line in lines:
             print(line)
     return found
-
-
-def write_later(played: list[Played]) -> None:
-    """Replace the later steps of the scenarios played by those that differ now."""
-    page = json.loads(DIFFERENCES.read_text(encoding="utf-8"))
-    departures = Expected.read().departures
-    for one in played:
-        steps = [step for step in one.differing() if (one.name, step) not in departures]
-        page["later"].pop(one.name, None)
-        if steps:
-            page["later"][one.name] = steps
-    order = list(all_scenarios())
-    page["later"] = dict(sorted(page["later"].items(), key=lambda entry: order.index(entry[0])))
-    text = json.dumps(page, indent=1, ensure_ascii=False)
-    DIFFERENCES.write_text(f"{text}\n", encoding="utf-8")
 
 
 if __name__ == "__main__":
