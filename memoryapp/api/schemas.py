@@ -361,7 +361,9 @@ class ImageIn(Body):
 
     bytes: Base64 = Field(description="The file: PNG, JPEG or WebP, not animated.")
     mime_type: MimeType | None = Field(None, description="Found out when left out.")
-    description: Text = Field("", description="What it shows; by these words a search finds it.")
+    description: Text | None = Field(
+        "", description="By these words a search finds it; null: the model describes it, by a job."
+    )
     id: Id | None = Field(None, description="Made by the server when left out.")
     user_id: Id | None = Field(None, description="May be left out by a key of one user.")
     agent_id: Id | None = None
@@ -374,7 +376,7 @@ class ImageIn(Body):
 class ImagePatch(PatchBody):
     """A change of an image; `metadata` replaces what was there."""
 
-    description: Text = ""
+    description: Text | None = Field("", description="null: the model describes it anew, by a job.")
     metadata: Metadata | None = None
     timestamp: Timestamp | None = None
     bytes: Base64 = b""

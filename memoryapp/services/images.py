@@ -12,6 +12,7 @@ from django.db import transaction
 from memoryapp.access import Access
 from memoryapp.memory import client, inspector, store
 from memoryapp.models import AuditEntry
+from memoryapp.scheduler import requested_by
 from memoryapp.services import audit, revisions
 from memoryapp.services.changes import apply_delete, apply_update
 from memoryapp.services.lookup import visible_row, writable_row
@@ -122,7 +123,7 @@ def add(
     access: Access,
     *,
     data: bytes,
-    description: str = "",
+    description: str | None = "",
     mime_type: str | None = None,
     user_id: str | None = None,
     agent_id: str | None = None,
@@ -133,7 +134,10 @@ def add(
     ttl_days: int | _NotSetMarker | None = NOT_SET,
     reason: str = "",
 ) -> str:
-    """Store an image and return its id; one of a thread belongs to the thread's user and agent."""
+    """Store an image and return its id; one of a thread belongs to the thread's user and agent.
+
+    ``description`` None lets the model of MEMORY_LLM describe it, by a job.
+    """
     access.require_write()
     owner = (user_id, agent_id)
     if thread_id is not None:
@@ -151,7 +155,7 @@ def add(
     }
     given = {name: value for name, value in given.items() if value is not None}
     prepared = client().prepare_add_image(data, description, ttl_days=ttl_days, **given)
-    with transaction.atomic():
+    with transaction.atomic(), requested_by(access.actor):
         new_id = store().write(prepared)
         detail = {"bytes": len(data), "thread_id": thread_id}
         audit.record(access, "add", "image", new_id, user_id=owner[0], reason=reason, detail=detail)
@@ -162,7 +166,7 @@ def update(
     access: Access,
     image_id: str,
     *,
-    description: str | _NotSetMarker = NOT_SET,
+    description: str | _NotSetMarker | None = NOT_SET,
     metadata: dict[str, Any] | _NotSetMarker | None = NOT_SET,
     timestamp: str | _NotSetMarker | None = NOT_SET,
     data: bytes | None = None,
@@ -171,6 +175,8 @@ def update(
     reason: str = "",
 ) -> Row:
     """Change the given fields and return the new row; without ``data`` the picture stays.
+
+    ``description`` None lets the model describe it anew; the old one stays until then.
 
     Raises: ConflictError, if the image is no longer the one of ``if_fingerprint``.
     """
@@ -187,7 +193,8 @@ def update(
         named = detect_mime_type(data) if mime_type is None else ImageMimeType(mime_type)
         given |= {"image": data, "mime_type": named}
     prepared = client().prepare_update_image(image_id, **given, if_fingerprint=if_fingerprint)
-    return apply_update(access, "image", image_id, prepared.map(lambda _: 1), reason=reason)
+    with requested_by(access.actor):
+        return apply_update(access, "image", image_id, prepared.map(lambda _: 1), reason=reason)
 
 
 def delete(

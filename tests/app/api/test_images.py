@@ -158,7 +158,7 @@ def test_an_image_of_a_thread_is_the_threads(api: Api, thread: str) -> None:
         ({"id": "i-1"}, 409, "i-1"),
         ({"thread_id": "nothing"}, 404, "nothing"),
         ({"description": "a\0"}, 422, "description"),
-        ({"description": None}, 422, "description"),
+        ({"description": None}, 422, "there is no model to describe the image"),
         ({"metadata": {"$agent_memory": {}}}, 422, "reserved"),
         ({"metadata": []}, 422, "metadata"),
         ({"timestamp": "x" * 65}, 422, "timestamp"),
