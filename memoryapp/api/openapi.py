@@ -15,7 +15,7 @@ _DESCRIPTIONS = {
     "401": "The key is missing, unknown, revoked or expired.",
     "403": "The key may not do this.",
     "404": "There is no such record in the key's scope.",
-    "409": "A record with this id exists already.",
+    "409": "A record with this id exists already, or the record is in no state for this.",
     "412": "The record has changed since it was read (If-Match).",
     "413": "The body is too large.",
     "422": "The input is not acceptable; `errors` names the fields.",
@@ -28,6 +28,8 @@ _IF_MATCH = {
     "schema": {"type": "string"},
     "description": "The ETag of the record as read; it must still be the same.",
 }
+#: Operations that read one thing that has no fingerprint, since nobody edits it.
+_WITHOUT_ETAG = {"get_job"}
 _ETAG = {"ETag": {"description": "The record's fingerprint.", "schema": {"type": "string"}}}
 
 
@@ -73,7 +75,7 @@ def _complete(operation: dict[str, Any], method: str, path: str) -> None:
         operation["parameters"].append(_IF_MATCH)
     # ninja's keys are numbers: the same status as text would stand beside them.
     responses = {str(status): answer for status, answer in operation["responses"].items()}
-    if one_record and method in ("get", "patch"):
+    if one_record and method in ("get", "patch") and operation["operationId"] not in _WITHOUT_ETAG:
         responses["200"]["headers"] = _ETAG
     for status in _statuses(operation, method, path):
         responses[status] = {

@@ -10,6 +10,7 @@ from ninja.parser import Parser
 import memoryapp.ids  # noqa: F401 - registers the path converter that the routers use
 from memoryapp.api import (
     images,
+    jobs,
     memories,
     messages,
     provenance,
@@ -24,7 +25,7 @@ from memoryapp.api.openapi import MemoryAPI
 from memoryapp.services import strict_json
 
 DESCRIPTION = (
-    "Threads, messages, memories, relations, images and search. "
+    "Threads, messages, memories, relations, images, search and jobs. "
     "Every error is application/problem+json. "
     "In a path an id travels plain when it is made of letters, digits and '_ . : @ -', does not "
     "start with one of '. : @ -' and is no word of our paths; any id may travel as ~ and the "
@@ -58,3 +59,4 @@ api.add_router("", provenance.router)
 api.add_router("/relations", relations.router)
 api.add_router("/images", images.router)
 api.add_router("/search", search.router)
+api.add_router("/jobs", jobs.router)

@@ -16,8 +16,8 @@ from oracleagentmemory.core.extractors.jobs import ExtractionJob, JobProblem, Jo
 from oracleagentmemory.errors import InvalidInputError
 from oracleagentmemory.inspection import RelationRow, Row
 
-#: Records of one kind that a page shows.
-SHOWN = 100
+#: Records of one kind that a page shows, and that an answer can hold.
+SHOWN, MOST = 100, 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +40,7 @@ class JobReport:
             thread sees none of them, nor what was lost and why.
         waits_for: Why a queued job does not run yet.
         message_count: Messages that it reads, of which `messages` are the first.
+        shown: Records of each kind that were looked for, the first ones.
         tries: Jobs that do its work again.
     """
 
@@ -53,6 +54,7 @@ class JobReport:
     memories: Sequence[Row] = ()
     relations: Sequence[RelationRow] = ()
     tries: Sequence[Job] = ()
+    shown: int = SHOWN
 
     @property
     def error(self) -> str:
@@ -67,12 +69,15 @@ class JobReport:
     @property
     def hidden_memories(self) -> int:
         """Memories that it stored and that are gone, or not the caller's to see."""
-        return len(self.result.memory_ids[:SHOWN]) - len(self.memories) if self.result else 0
+        stored = self.result.memory_ids if self.result else ()
+        return len(stored[: self.shown]) - len(self.memories)
 
     @property
     def hidden_relations(self) -> int:
         """Relations that it stored and that are gone, or not the caller's to see."""
-        return len(self.result.relation_ids[:SHOWN]) - len(self.relations) if self.result else 0
+        return (
+            len(self.result.relation_ids[: self.shown]) - len(self.relations) if self.result else 0
+        )
 
     @property
     def may_be_cancelled(self) -> bool:
@@ -85,8 +90,11 @@ class JobReport:
         return self.job.is_finished and self.job.state != JobState.SUCCEEDED
 
 
-def get(access: Access, job_id: str) -> JobReport:
-    """Return what is known of one job. Raises: NotFoundError."""
+def get(access: Access, job_id: str, *, shown: int = SHOWN) -> JobReport:
+    """Return what is known of one job, with at most ``shown`` records of a kind.
+
+    Raises: NotFoundError.
+    """
     job = jobs.get(access, job_id)
     given, result = _given(job), _result(job)
     is_withheld = _is_withheld(access, job)
@@ -100,10 +108,11 @@ def get(access: Access, job_id: str) -> JobReport:
         is_withheld=is_withheld,
         waits_for=waits_for(job),
         message_count=len(ids),
-        messages=_messages(access, dict(list(ids.items())[:SHOWN])),
-        memories=_memories(access, result),
-        relations=_relations(access, result),
+        messages=_messages(access, dict(list(ids.items())[:shown])),
+        memories=_memories(access, result.memory_ids[:shown] if result else ()),
+        relations=_relations(access, result.relation_ids[:shown] if result else ()),
         tries=_tries(job),
+        shown=shown,
     )
 
 
@@ -185,17 +194,15 @@ def _messages(access: Access, ids: dict[str, bool]) -> list[Given]:
     return [Given(one, rows.get(one), is_context) for one, is_context in ids.items()]
 
 
-def _memories(access: Access, result: JobResult | None) -> list[Row]:
-    ids = result.memory_ids[:SHOWN] if result else ()
+def _memories(access: Access, ids: Sequence[str]) -> list[Row]:
     if not ids:
         return []
-    page = inspector().page("memory", ids=set(ids), user_ids=access.user_ids, limit=SHOWN)
+    page = inspector().page("memory", ids=set(ids), user_ids=access.user_ids, limit=len(ids))
     rows = {row.record.id: row for row in page.rows}
     return [rows[one] for one in ids if one in rows]
 
 
-def _relations(access: Access, result: JobResult | None) -> list[RelationRow]:
-    ids = result.relation_ids[:SHOWN] if result else ()
+def _relations(access: Access, ids: Sequence[str]) -> list[RelationRow]:
     if not ids:
         return []
-    return inspector().relations(ids=list(ids), user_ids=access.user_ids, limit=SHOWN).rows
+    return inspector().relations(ids=list(ids), user_ids=access.user_ids, limit=len(ids)).rows

@@ -8,8 +8,9 @@ import pytest
 from django.db import DatabaseError
 
 from memoryapp.api.v1 import api as v1
-from memoryapp.models import AuditEntry
+from memoryapp.models import AuditEntry, JobState
 from tests.app.api.conftest import Api, base64_of
+from tests.app.jobs.rows import add_job
 from tests.app.tables import nothing_changes
 from tests.sdk.images.pictures import picture
 
@@ -48,9 +49,18 @@ CHANGES: dict[str, tuple[str, str, object, bool]] = {
     ),
     "update_image": ("PATCH", "/images/i-1", {"description": "y"}, True),
     "delete_image": ("DELETE", "/images/i-1", None, True),
+    "retry_job": ("POST", "/jobs/j-1/retry", {}, False),
+    "cancel_job": ("POST", "/jobs/j-2/cancellation", {}, False),
 }
 #: Operations that take a body, and read.
 READS = {"search_records"}
+
+
+@pytest.fixture
+def jobs(db: None) -> None:
+    """One that failed, and one that waits."""
+    add_job("j-1", JobState.FAILED)
+    add_job("j-2")
 
 
 def operations_that_may_change() -> Iterator[str]:
@@ -64,7 +74,7 @@ def test_every_operation_is_known_as_one_that_changes_or_one_that_reads() -> Non
     assert set(operations_that_may_change()) == CHANGES.keys() | READS
 
 
-@pytest.mark.usefixtures("thread", "relation", "image")
+@pytest.mark.usefixtures("thread", "relation", "image", "jobs")
 @pytest.mark.parametrize("name", CHANGES)
 def test_a_change_writes_one_entry_with_its_key_and_reason(api: Api, name: str) -> None:
     method, path, body, leaves_revision = CHANGES[name]
@@ -81,7 +91,7 @@ def test_a_change_writes_one_entry_with_its_key_and_reason(api: Api, name: str) 
     assert entry.revisions.exists() == leaves_revision
 
 
-@pytest.mark.usefixtures("thread", "relation", "image")
+@pytest.mark.usefixtures("thread", "relation", "image", "jobs")
 @pytest.mark.parametrize("name", CHANGES)
 def test_a_change_whose_entry_fails_does_not_happen(
     api: Api, monkeypatch: pytest.MonkeyPatch, name: str

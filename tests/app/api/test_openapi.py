@@ -11,6 +11,7 @@ import pytest
 
 from memoryapp.api import (
     images,
+    jobs,
     memories,
     messages,
     provenance,
@@ -58,6 +59,7 @@ def test_every_operation_is_named_after_its_function(document: dict[str, Any]) -
         operation.view_func.__name__
         for module in (
             images,
+            jobs,
             memories,
             messages,
             provenance,
