@@ -56,6 +56,25 @@ def test_a_server_that_refuses_the_schema_is_told_it_in_words_from_then_on() -> 
     assert [len(body["messages"]) for body in bodies] == [1, 2, 2]
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        "tools.0.custom.input_schema.properties: Property keys should match pattern '^[a-z]$'",
+        "Invalid schema for response_format 'answer': too many properties",
+    ],
+)
+def test_one_schema_that_is_refused_is_told_in_words_and_the_next_one_is_not(said: str) -> None:
+    answer = ScriptedAnswer(json={"source_resolutions": {}}, repeat=True)
+    with ScriptedModelServer([ScriptedAnswer(status=400, text=said), answer]) as server:
+        llm = Llm("openai/scripted", api_base=server.api_base, api_key="none")
+        for schema in (link_schema(['an id of a caller: "1"']), link_schema(["n1"])):
+            llm.generate("hi", response_json_schema=schema)
+        bodies = [request.body for request in server.requests]
+    assert ["response_format" in body for body in bodies] == [True, False, True]
+    assert "an id of a caller" in bodies[1]["messages"][-1]["content"]
+    assert [len(body["messages"]) for body in bodies] == [1, 2, 1]
+
+
 def test_another_refusal_is_no_reason_to_ask_again() -> None:
     with ScriptedModelServer([ScriptedAnswer(status=400, text="the prompt is too long")]) as server:
         llm = Llm("openai/scripted", api_base=server.api_base, api_key="none")

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 DEFAULT_MAX_CONCURRENT_REQUESTS = 16
 #: Threads for the async twins of an LLM without a limit.
 _UNLIMITED_POOL_SIZE = 64
+# How providers refuse one schema, by ids of callers in its keys for example, and take others.
+_REFUSED_ONE = re.compile(r"invalid schema|input_schema|property keys?", re.I)
 # How servers without structured output refuse it.
 _REFUSED_SCHEMA = re.compile(r"response.?format|json.?schema|structured.?output|text\.format", re.I)
 _RESERVED = frozenset({"api_base", "api_key", "client", "messages", "model", "response_format"})
@@ -94,7 +96,8 @@ class Llm(ILlm):
         reasoning_effort: Such as ``"low"``, for models that reason.
         enable_structured_output_reminder: Add the JSON schema to the prompt in words too. Off by
             default; always done for providers without structured output, and for a server that
-            refuses it: that request is made once more, and later ones go without.
+            refuses it: that request is made once more, and later ones go without, unless only
+            that schema was refused.
         supports_vision: Whether the model reads images; omitted, as LiteLLM's local table says.
         image_input_limit_config: Limits of images of one request.
         max_concurrent_requests: Requests at the same time, 16 by default; ``None`` has no limit.
@@ -200,11 +203,14 @@ class Llm(ILlm):
         try:
             return self._request(*asked)
         except ModelError as refusal:
-            if "response_format" not in asked[1] or not _REFUSED_SCHEMA.search(str(refusal)):
+            only_this = _REFUSED_ONE.search(str(refusal)) is not None
+            if "response_format" not in asked[1] or not (
+                only_this or _REFUSED_SCHEMA.search(str(refusal))
+            ):
                 raise
             # LiteLLM knows providers, not every server that speaks their protocol.
-            self._lacks_schemas = True
-        return self._request(*self._ask_for_json(response_json_schema, messages, options))
+            self._lacks_schemas = self._lacks_schemas or not only_this
+        return self._request([*messages, schema_reminder(response_json_schema)], options)
 
     def _request(self, messages: list[dict[str, Any]], options: Mapping[str, Any]) -> LlmResponse:
         options = dict(options)
