@@ -18,6 +18,7 @@ from oracleagentmemory.core.extractors.jobs import ExtractionJob, JobResult
 from oracleagentmemory.core.extractors.journal import FencedError
 from oracleagentmemory.core.extractors.runner import ExtractionRunner
 from oracleagentmemory.core.sqlmemorystore import SQLMemoryStore
+from oracleagentmemory.errors import ModelAnswerError, RetryableError
 from oracleagentmemory.storage.engine import WriteTransaction
 from oracleagentmemory.storage.writes import Prepared
 from tests.sdk.client.conftest import WordEmbedder
@@ -41,19 +42,33 @@ class Killed(BaseException):
     """What no part of a run catches, as a process that is killed."""
 
 
+def kill(name: str) -> None:
+    """Stop a run as a signal does."""
+    raise Killed(name)
+
+
+def be_busy(name: str) -> None:
+    """Stop a step as a model or a store that has too much to do."""
+    raise RetryableError(f"busy: {name}")
+
+
 @dataclass
 class Points:
-    """Counts the points that a run passes and stops it at one of them."""
+    """Counts the points that a run passes, and does something at one of them.
 
-    stop_at: int | None = None
-    how: Callable[[str], BaseException] = Killed
+    Attributes:
+        at: The number or the name of the point.
+    """
+
+    at: int | str | None = None
+    act: Callable[[str], None] = kill
     passed: list[str] = field(default_factory=list)
 
     def reach(self, name: str) -> None:
-        """Pass a point, or stop there."""
+        """Pass a point."""
         self.passed.append(name)
-        if len(self.passed) - 1 == self.stop_at:
-            raise self.how(name)
+        if self.at in (name, len(self.passed) - 1):
+            self.act(name)
 
 
 class Notes:
@@ -211,6 +226,7 @@ class Clean:
     result: JobResult
     points: list[str]
     paid: Counter[str]
+    asked: list[str]
 
 
 @pytest.fixture(scope="session")
@@ -218,7 +234,7 @@ def clean(tmp_path_factory: pytest.TempPathFactory, empty: Path) -> Clean:
     with scene(tmp_path_factory.mktemp("clean") / "memory.sqlite3", empty) as one:
         points = Points()
         result = one.run(points)
-        return Clean(one.state(), result, points.passed, one.llm.paid)
+        return Clean(one.state(), result, points.passed, one.llm.paid, one.llm.steps)
 
 
 def test_the_run_takes_every_step(clean: Clean) -> None:
@@ -247,3 +263,114 @@ def test_a_run_killed_at_any_point_and_run_again_has_one_effect(
             lost = 1 if point.startswith("before noting answer") else 0
             assert one.llm.paid.total() == clean.paid.total() + lost, (number, point)
             assert all(one.llm.paid[step] >= paid for step, paid in clean.paid.items())
+
+
+def test_a_model_that_is_busy_at_any_request_is_asked_again_by_the_next_run(
+    clean: Clean, tmp_path: Path, empty: Path
+) -> None:
+    asks = [number for number, point in enumerate(clean.points) if point == "asking"]
+    assert len(asks) == clean.paid.total()
+    for number in asks:
+        with scene(tmp_path / f"{number}.sqlite3", empty) as one:
+            with pytest.raises(RetryableError, match="busy"):
+                one.run(Points(number, be_busy))
+            result = one.run(Points())
+            assert one.state() == clean.state, number
+            assert (result.state, result.problems) == ("succeeded", ()), number
+            assert one.llm.paid == clean.paid, number
+
+
+NAMES = {CAPTION: "caption", SHORTENING: "shortening", LINKS: "links", SUMMARY: "summary"}
+
+
+def test_what_the_last_run_cannot_have_is_noted(clean: Clean, tmp_path: Path, empty: Path) -> None:
+    asks = [number for number, point in enumerate(clean.points) if point == "asking"]
+    for number, step in zip(asks, clean.asked, strict=True):
+        if step == EXTRACTION:
+            continue
+        with scene(tmp_path / f"{number}.sqlite3", empty) as one:
+            one.notes.may_run_again = False
+            result = one.run(Points(number, be_busy))
+            (problem,) = result.problems
+            assert (result.state, problem.step) == ("partial", NAMES[step])
+            # All texts are learnt, whatever else is lost.
+            assert len(result.memory_ids) == len(clean.result.memory_ids)
+
+
+def test_what_a_run_lost_is_still_said_by_the_next(tmp_path: Path, empty: Path) -> None:
+    with scene(tmp_path / "memory.sqlite3", empty) as one:
+        one.llm.answers[SHORTENING] = [ModelAnswerError("no")]
+        with pytest.raises(Killed):
+            one.run(Points("before noting candidates 0"))
+        result = one.run(Points())
+        (problem,) = result.problems
+        assert (result.state, problem.step) == ("partial", "shortening")
+
+
+@pytest.mark.parametrize(
+    ("point", "reasons"),
+    [
+        ("after noting answer extraction 0", ["nothing is stored: what it came from is gone"]),
+        # Its memories had been stored: somebody has deleted them.
+        ("before noting candidates 0", []),
+    ],
+)
+def test_a_thread_that_is_deleted_between_two_runs_stays_deleted(
+    point: str, reasons: list[str], tmp_path: Path, empty: Path
+) -> None:
+    with scene(tmp_path / "memory.sqlite3", empty) as one:
+        with pytest.raises(Killed):
+            one.run(Points(point))
+        one.store.delete("thread", "t1")
+        paid = one.llm.paid.total()
+        result = one.run(Points())
+        assert one.llm.paid.total() == paid
+        assert set(map(str, one.state().values())) == {"[]", "{}"}
+        assert [problem.reason for problem in result.problems] == reasons
+        # The answer that was paid for is in the result.
+        assert [answer.step for answer in result.answers] == ["extraction"]
+
+
+def test_messages_that_are_deleted_before_anything_is_stored_teach_nothing(
+    clean: Clean, tmp_path: Path, empty: Path
+) -> None:
+    with scene(tmp_path / "memory.sqlite3", empty) as one:
+        with pytest.raises(Killed):
+            one.run(Points("after noting answer extraction 0"))
+        for message_id in ("n0", "n1"):
+            one.store.delete("message", message_id)
+        result = one.run(Points())
+        said = {row[2] for row in one.state()["memories"] if row[0] in result.memory_ids}
+        assert said == {"likes pizza 11 now", "likes pizza 12"}
+        assert any("gone" in problem.reason for problem in result.problems)
+
+
+def test_messages_that_are_deleted_after_their_memories_are_stored_change_nothing_of_them(
+    clean: Clean, tmp_path: Path, empty: Path
+) -> None:
+    with scene(tmp_path / "memory.sqlite3", empty) as one:
+        with pytest.raises(Killed):
+            one.run(Points("before noting candidates 0"))
+        for message_id in ("n0", "n1"):
+            one.store.delete("message", message_id)
+        result = one.run(Points())
+        assert result.memory_ids == clean.result.memory_ids
+        assert result.relation_ids == clean.result.relation_ids
+        assert one.state()["memories"] == clean.state["memories"]
+
+
+def test_a_run_whose_job_is_taken_over_writes_nothing_more(
+    clean: Clean, tmp_path: Path, empty: Path
+) -> None:
+    writes = [number for number, point in enumerate(clean.points) if point == "before a write"]
+    for number in writes:
+        with scene(tmp_path / f"{number}.sqlite3", empty) as one:
+            states: list[dict[str, Any]] = []
+
+            def take_over(name: str, one: Scene = one, states: Any = states) -> None:
+                one.notes.is_fenced = True
+                states.append(one.state())
+
+            with pytest.raises(FencedError):
+                one.run(Points(number, take_over))
+            assert [one.state()] == states, number

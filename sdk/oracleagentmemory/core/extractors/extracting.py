@@ -43,7 +43,6 @@ from oracleagentmemory.core.searchresult import text_of
 from oracleagentmemory.core.summaries.prompt import SHORTENING_PROMPT
 from oracleagentmemory.core.summaries.shortening import Shortening
 from oracleagentmemory.core.summaries.threadsummaries import ThreadSummaries
-from oracleagentmemory.errors import RetryableError
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,8 +162,8 @@ class Extracting:
             shorten=Shortening(shortening_llm, self._run.settings).copy,
         )
         # The copy is cut then, so the model does not see the whole message.
-        for _, swallowed in self._run.llm.failures[failed_before:]:
-            self._outcome.note_failure("shortening", swallowed)
+        for step, swallowed in self._run.llm.failures[failed_before:]:
+            self._run.note_failure(step, swallowed)
         return prompt
 
     def _instructions(self) -> str | None:
@@ -232,10 +231,8 @@ class Extracting:
                 self._link_as_said(stored, found, parsed, shown, linked)
         except FencedError:
             raise
-        except Exception as failure:
-            if isinstance(failure, RetryableError) and self._run.journal.may_run_again:
-                raise
-            self._outcome.note_failure("links", failure)
+        except Exception as failure:  # noqa: BLE001 - noted, or raised again
+            self._run.note_failure("links", failure)
         finally:
             self._outcome.relation_ids += linked.relation_ids
             for problem in linked.problems:

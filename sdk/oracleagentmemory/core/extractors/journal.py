@@ -60,8 +60,6 @@ class FencedJournal:
     def __init__(self, journal: JobJournal) -> None:
         self._journal = journal
         self.may_run_again = journal.may_run_again
-        #: Whether there is another run that the fence could keep apart.
-        self.is_shared = journal is not NO_JOURNAL
 
     def recall(self, key: str) -> Any:
         """Return what an earlier run noted."""

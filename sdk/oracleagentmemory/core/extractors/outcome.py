@@ -17,6 +17,7 @@ from oracleagentmemory.core.extractors.jobs import (
 from oracleagentmemory.core.extractors.journal import FencedJournal
 from oracleagentmemory.core.extractors.keptanswers import KeptAnswers
 from oracleagentmemory.core.threadsettings import ThreadSettings
+from oracleagentmemory.errors import RetryableError
 
 if TYPE_CHECKING:
     from oracleagentmemory.core.oraclememorystore import OracleMemoryStore
@@ -85,3 +86,13 @@ class Run:
     journal: FencedJournal
     settings: ThreadSettings
     outcome: Outcome
+
+    def note_failure(self, step: str, failure: Exception) -> None:
+        """Note what a failure loses, unless another run of the job can still bring it.
+
+        Raises:
+            RetryableError: The failure itself, where the job may be run again.
+        """
+        if isinstance(failure, RetryableError) and self.journal.may_run_again:
+            raise failure
+        self.outcome.note_failure(step, failure)

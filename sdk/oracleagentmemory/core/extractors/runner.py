@@ -30,7 +30,7 @@ from oracleagentmemory.core.summaries.threadsummaries import ThreadSummaries
 from oracleagentmemory.core.threadsettings import EMPTY_LAYER, resolve_settings, saved_layer
 from oracleagentmemory.errors import RetryableError, StateError
 from oracleagentmemory.storage.engine import WriteTransaction
-from oracleagentmemory.storage.writes import Prepared, prepared_value
+from oracleagentmemory.storage.writes import Prepared
 
 if TYPE_CHECKING:
     from oracleagentmemory.core.oraclememorystore import OracleMemoryStore
@@ -115,7 +115,12 @@ class _Steps:
         thread_id = run.job.thread_id or ""
         shortening = run.llm.of_step("shortening", SHORTENING_PROMPT)
         self._summaries = ThreadSummaries(
-            run.store, thread_id, run.settings, run.llm, shortening_llm=shortening
+            run.store,
+            thread_id,
+            run.settings,
+            run.llm,
+            shortening_llm=shortening,
+            fence=run.journal.fence,
         )
 
     def take(self) -> None:
@@ -142,13 +147,11 @@ class _Steps:
                 self._describe(image.id)
             except FencedError:
                 raise
-            except Exception as failure:
+            except Exception as failure:  # noqa: BLE001 - noted, or raised again
                 if needed:
                     self._outcome.fail("caption", failure)
                     return
-                if isinstance(failure, RetryableError) and self._run.journal.may_run_again:
-                    raise
-                self._outcome.note_failure("caption", failure)
+                self._run.note_failure("caption", failure)
 
     def _describe(self, image_id: str | None) -> None:
         image = self._store.get("image", image_id or "", include_bytes=True)
@@ -196,20 +199,17 @@ class _Steps:
 
     def _refresh_summary(self) -> None:
         """Renew the summary when it is due; a failure costs only that."""
-        if self._run.journal.is_shared:
-            # The summary is saved in a transaction of its own.
-            self._write(prepared_value(None))
         llm = self._run.llm
         failed_before, answered_before = len(llm.failures), len(llm.answers)
         try:
             with llm.at("summary", SUMMARY_PROMPT):
                 self._summaries.refresh_when_due()
-        except Exception as failure:
-            if isinstance(failure, RetryableError) and self._run.journal.may_run_again:
-                raise
-            self._outcome.note_failure("summary", failure)
+        except FencedError:
+            raise
+        except Exception as failure:  # noqa: BLE001 - noted, or raised again
+            self._run.note_failure("summary", failure)
         for step, swallowed in llm.failures[failed_before:]:
-            self._outcome.note_failure(step, swallowed)
+            self._run.note_failure(step, swallowed)
         for answer in llm.answers[answered_before:]:
             if answer.step == "summary" and read_summary(answer.raw) is None:
                 self._outcome.note("summary", "the answer holds no summary", answer.raw[:1_000])

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
 from oracleagentmemory._warn import warn_caller
@@ -25,6 +25,7 @@ from oracleagentmemory.storage.store.summaries import (
 
 if TYPE_CHECKING:
     from oracleagentmemory.core.oraclememorystore import OracleMemoryStore
+    from oracleagentmemory.storage.engine import WriteTransaction
     from oracleagentmemory.storage.writes import Prepared
 
 logger = logging.getLogger(__name__)
@@ -56,6 +57,7 @@ class ThreadSummaries:
     Args:
         llm: Makes the summaries; ``None``: they are transcripts.
         shortening_llm: Shortens over-long messages for its prompts, by default ``llm``.
+        fence: Called in each transaction that saves a summary; whatever it raises keeps it out.
     """
 
     def __init__(
@@ -65,12 +67,14 @@ class ThreadSummaries:
         settings: ThreadSettings,
         llm: ILlm | None,
         shortening_llm: ILlm | None = None,
+        fence: Callable[[WriteTransaction], None] = lambda transaction: None,
     ) -> None:
         self._store = store
         self._thread_id = thread_id
         self._settings = settings
         self._llm = llm
         self._shortening_llm = shortening_llm
+        self._fence = fence
 
     def whole(self) -> SummaryText:
         """Return the summary of all messages: the saved one, or a new one, which is saved.
@@ -230,8 +234,14 @@ class ThreadSummaries:
         """Save a summary; true also where none may be saved, so that the caller goes on."""
         if not draft.text or self._store.in_callers_transaction:
             return True
+        prepared = self._store.prepare_save_summary(self._thread_id, draft)
+
+        def apply(transaction: WriteTransaction) -> bool:
+            self._fence(transaction)
+            return prepared.apply(transaction)
+
         try:
-            return self._store.write(self._store.prepare_save_summary(self._thread_id, draft))
+            return self._store.write(replace(prepared, apply=apply))
         except RetryableError as busy:
             logger.info("the summary of a thread was not saved: %s", busy)
             return True
