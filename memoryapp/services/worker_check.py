@@ -30,14 +30,18 @@ class _Bad(Exception):
     pass
 
 
-def check(access: Access) -> list[Finding]:
-    """Try database, broker, LLM and embedder, and look for a worker that lives."""
+def check(access: Access, *, models: bool = True) -> list[Finding]:
+    """Try database, broker, LLM and embedder, and look for a worker that lives.
+
+    Args:
+        models: Ask LLM and embedder, too, which may cost money.
+    """
     access.require_admin()
+    asked: dict[str, Callable[[], str]] = {"LLM": ask_llm, "embedder": _embedder}
     tried: dict[str, Callable[[], str]] = {
         "database": _database,
         "broker": _broker,
-        "LLM": ask_llm,
-        "embedder": _embedder,
+        **(asked if models else {}),
         "worker": _worker,
     }
     return [_find(name, attempt) for name, attempt in tried.items()]

@@ -54,6 +54,13 @@ def test_worker_check_says_a_line_each(models: ScriptedModelServer, settings: An
     assert "no heart beats" in lines[4]
 
 
+def test_worker_check_asks_no_model_when_told_so(models: ScriptedModelServer) -> None:
+    with workers.for_a_while():
+        lines = run("memory_worker_check", "--no-models").splitlines()
+    assert [line.split()[0] for line in lines] == ["database", "broker", "worker"]
+    assert not models.requests
+
+
 def test_worker_check_says_what_is_off_without_a_model() -> None:
     with workers.for_a_while():
         assert "MEMORY_LLM is not set" in run("memory_worker_check")
