@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Mapping, Sequence
-from typing import Any, NotRequired, TypeAlias, TypedDict
+from typing import Any, Literal, NotRequired, TypeAlias, TypedDict
 
 from oracleagentmemory._notset import NOT_SET_MARKER, Maybe
 from oracleagentmemory._threaded import TwinOwner, threaded
@@ -157,8 +157,24 @@ class IThread(TwinOwner, abc.ABC):
         """
 
     @abc.abstractmethod
-    def delete_message(self, message_id: str, *, if_fingerprint: str | None = None) -> int:
-        """Delete a message; memories derived from it stay; return 0 or 1."""
+    def delete_message(
+        self,
+        message_id: str,
+        *,
+        if_fingerprint: str | None = None,
+        derived: Literal["keep", "delete"] = "keep",
+    ) -> int:
+        """Delete a message; return 0 or 1.
+
+        Args:
+            if_fingerprint: Delete it only while the stored message has this fingerprint.
+            derived: ``"keep"`` the memories that were extracted from it, as documented, or
+                ``"delete"`` those that have no other source left.
+
+        Raises:
+            ConflictError: If the stored message has another fingerprint.
+            TimeoutError: If background work on the thread did not end in time; nothing is deleted.
+        """
 
     # Memories
 
