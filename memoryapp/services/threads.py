@@ -14,7 +14,7 @@ from memoryapp.services import audit, job_stops
 from memoryapp.services.changes import apply_delete, apply_update
 from memoryapp.services.lookup import visible_row, writable_row
 from memoryapp.services.metadata import checked_filter, given_metadata
-from oracleagentmemory.core.extractors import MemoryExtractionConfig
+from oracleagentmemory.core.extractors import MemoryExtractionConfig, MemoryExtractionMode
 from oracleagentmemory.errors import AccessDeniedError
 from oracleagentmemory.inspection import ANY, Count, Row, ThreadDigest
 
@@ -87,11 +87,16 @@ def digest(access: Access, thread_id: str) -> ThreadDigest:
 
 
 def handle(thread_id: str) -> OracleThread:
-    """The SDK's handle; without an LLM a thread that was to learn opens with that off."""
-    if llm() is not None:
-        return client().get_thread(thread_id)
-    off = MemoryExtractionConfig(extract_memories=False)
-    return client().get_thread(thread_id, memory_extraction_config=off)
+    """The SDK's handle; without an LLM a thread that was to learn opens with that off.
+
+    One that was saved to learn INLINE learns in a worker: here nobody waits for a model.
+    """
+    here = (
+        MemoryExtractionConfig(extract_memories=False)
+        if llm() is None
+        else MemoryExtractionConfig(extraction_mode=MemoryExtractionMode.BACKGROUND)
+    )
+    return client().get_thread(thread_id, memory_extraction_config=here)
 
 
 def create(

@@ -12,10 +12,11 @@ from asgiref.sync import async_to_sync
 from memoryapp import memory, scheduler
 from memoryapp.models import Job, JobState
 from memoryapp.services import audit, messages, threads
+from oracleagentmemory.core.extractors import MemoryExtractionConfig, MemoryExtractionMode
 from oracleagentmemory.core.llms import Llm
 from oracleagentmemory.errors import InvalidInputError, WaitTimeoutError
 from oracleagentmemory.testing import ScriptedModelServer
-from tests.app.jobs.conftest import OPERATOR
+from tests.app.jobs.conftest import BUILT, OPERATOR
 
 Say = Callable[..., Job]
 
@@ -40,6 +41,29 @@ def test_a_message_makes_a_job_due_in_its_transaction(say: Say) -> None:
         messages.add(OPERATOR, "t-1", [{"role": "user", "content": "never said"}])
     assert list(Job.objects.all()) == [job]
     assert messages.count(OPERATOR, "t-1").value == 1
+
+
+@pytest.mark.django_db
+def test_a_thread_that_was_saved_to_learn_inline_learns_in_a_worker(
+    models: ScriptedModelServer,
+) -> None:
+    inline = MemoryExtractionConfig(extraction_mode=MemoryExtractionMode.INLINE)
+    memory.client().create_thread(thread_id="t-1", user_id="ada", memory_extraction_config=inline)
+    messages.add(OPERATOR, "t-1", [{"role": "user", "content": "I like the window"}])
+    assert not models.requests
+    assert [job.state for job in Job.objects.all()] == [JobState.QUEUED]
+
+
+@pytest.mark.django_db
+def test_a_thread_that_learns_opens_when_there_is_no_model_any_more(
+    models: ScriptedModelServer, settings: Any
+) -> None:
+    threads.create(OPERATOR, thread_id="t-1", user_id="ada")
+    settings.MEMORY_LLM = None
+    for built in BUILT:
+        built.cache_clear()
+    messages.add(OPERATOR, "t-1", [{"role": "user", "content": "I like the window"}])
+    assert not Job.objects.exists()
 
 
 @pytest.mark.django_db
