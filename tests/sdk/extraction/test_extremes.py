@@ -29,8 +29,8 @@ from tests.sdk.extraction.models import inline, memories_of, open_client, said, 
 
 CONFIG = inline(enable_context_summary=False)
 HELLO = [{"role": "user", "content": "hello"}]
-#: Processor seconds that no step of ours may take for one message, on a slow machine.
-LONG_S = 10.0
+#: Processor seconds that nothing here may take, LiteLLM's import and a slow machine included.
+LONG_S = 60.0
 
 
 @pytest.fixture(scope="module")
@@ -134,7 +134,7 @@ def test_a_message_that_is_longer_than_any_prompt(
     server.add(ScriptedAnswer(text=BOTH))
     began = time.process_time()
     thread.add_messages([{"role": "user", "content": text}])
-    assert time.process_time() - began < 2 * LONG_S
+    assert time.process_time() - began < LONG_S
     assert len(said(server.requests[-1])) < 450_000
     assert thread.get_messages()[0].content == text
     assert len(contents(store, thread)) == 2
@@ -149,7 +149,7 @@ def test_a_thousand_messages_of_one_call(
     server.add(ScriptedAnswer(text=whole(*(item(f"owns book {n}") for n in range(100)))))
     began = time.process_time()
     ids = thread.add_messages([{"role": "user", "content": f"note {n}"} for n in range(1_000)])
-    assert time.process_time() - began < 2 * LONG_S
+    assert time.process_time() - began < LONG_S
     memories = memories_of(store, thread)
     assert len(memories) == 100
     (sources,) = store.memory_sources([memories[0].id]).values()
