@@ -13,8 +13,6 @@ from tests.architecture.sources import own_files, read, table_rows
 REQUIREMENTS = Path("docs/requirements.md")
 COUNT = 162
 HEADING = "## The numbered requirements of the documented SDK"
-#: Need extracted memories and jobs that extract them.
-WITH_EXTRACTION = {19, 20, 26, 30, 31, 32, 33, 41, 76, 77, 110, 111, *range(122, 132)}
 #: Need a part of Oracle that the embedded store has not; the row says so.
 WITH_ORACLE = {17, 156, 158, 159, 160}
 ORACLE_MARK = "*(Oracle)*"
@@ -68,7 +66,6 @@ def test_every_requirement_has_a_test_with_its_number() -> None:
         f"{number}: no test is named test_r{number:03}_..."
         for number, (_, shown) in rows().items()
         if not any(number in numbered_tests().get(test, ()) for test in named(shown))
-        and not (shown == "later" and number in WITH_EXTRACTION)
     ]
     assert not gaps, "\n".join(gaps)
 
