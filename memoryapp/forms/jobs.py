@@ -38,6 +38,11 @@ class JobFilterForm(PageForm):
         """Whether any filter is set."""
         return any(self.value(name) for name in self.fields)
 
+    @property
+    def is_more_used(self) -> bool:
+        """Whether a filter is set that is folded away."""
+        return any(self[name].value() for name in ("kind", "model", "since"))
+
     def filters(self) -> JobFilters:
         """The filters as the service takes them."""
         state = self.value("state")

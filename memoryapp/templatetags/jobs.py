@@ -7,7 +7,7 @@ from typing import Any
 
 from django import template
 
-from memoryapp.models import JobState
+from memoryapp.models import Job, JobState
 from memoryapp.services import llm
 from oracleagentmemory.inspection import Row
 
@@ -52,6 +52,14 @@ def duration(seconds: float) -> str:
             rest = int(seconds % size // below)
             return f"{int(seconds // size):,} {unit}" + (f" {rest} {smaller}" if rest else "")
     return f"{int(seconds)} s"
+
+
+@register.filter
+def run_s(job: Job) -> float | None:
+    """Seconds that the last run of a job took; None when it has not ended or never ran."""
+    if job.started_at is None or job.ended_at is None:
+        return None
+    return max(0.0, (job.ended_at - job.started_at).total_seconds())
 
 
 @register.filter

@@ -135,7 +135,7 @@ def test_a_job_shows_what_it_was_given_said_stored_and_lost(client: Client, thre
     page = text_of(client.get("/jobs/j-1/"))
     for shown in (
         "/threads/t-1/messages/m-2/", "/threads/t-1/messages/m-1/", "A message that is gone",
-        "Context, not learnt from", "/memories/mem-1/", "1 are gone since", "/relations/r-1/",
+        "Context, not learnt from", "/memories/mem-1/", "1 more is gone since", "/relations/r-1/",
         "extract-1", "openai/scripted", "memory 2 has the type &#x27;wish&#x27;",
         "{&quot;type&quot;: &quot;wish&quot;}", "{&quot;memories&quot;: [{",
         "1,165: 1,120 asked, 45 answered", "$0.0002045", "key:mk_abc", "Finding memories",
