@@ -15,7 +15,7 @@ from oracleagentmemory.core import MemoryLinkExtractionMode, OracleAgentMemory
 from oracleagentmemory.core.sqlmemorystore import SQLMemoryStore
 from oracleagentmemory.errors import RetryableError, WrongTypeError
 from tests.sdk.client.conftest import EXTRACTION_OFF
-from tests.sdk.extraction.models import LINKS, inline, open_client
+from tests.sdk.extraction.models import EXTRACTION, LINKS, inline, open_client
 from tests.sdk.extraction.steps import StepLlm, linked, shown
 
 Opened = tuple[OracleAgentMemory, SQLMemoryStore]
@@ -161,3 +161,28 @@ def test_r041_the_switch_must_be_a_flag(adder: Any, store: SQLMemoryStore) -> No
     with pytest.raises(WrongTypeError, match="autonomous_linking"):
         add(adder, "likes pizza with olives", autonomous_linking="yes")
     assert [one.id for one in store.list_memories(limit=None)] == ["old"]
+
+
+WHERE = {
+    MemoryLinkExtractionMode.DISABLED: [],
+    MemoryLinkExtractionMode.DURING_EXTRACTION: [EXTRACTION],
+    MemoryLinkExtractionMode.POST_EXTRACTION: [LINKS],
+}
+
+
+@pytest.mark.parametrize("mode", WHERE)
+def test_r125_instructions_for_links_go_wherever_links_are_asked_for(
+    mode: MemoryLinkExtractionMode, opened: Opened, llm: StepLlm
+) -> None:
+    config = inline(
+        memory_link_extraction_mode=mode,
+        memory_extraction_custom_instructions="Learn tastes.",
+        memory_link_extraction_custom_instructions="Link tastes.",
+        memory_extraction_frequency=1,
+        enable_context_summary=False,
+    )
+    thread = opened[0].get_thread("t1", memory_extraction_config=config)
+    thread.add_messages([{"role": "user", "content": "likes pizza with olives"}])
+    told = list(zip(llm.steps, llm.systems, strict=True))
+    assert [step for step, system in told if "Link tastes." in system] == WHERE[mode]
+    assert [step for step, system in told if "Learn tastes." in system] == [EXTRACTION]
