@@ -95,9 +95,9 @@ class BackgroundWork:
         try:
             attempt = self._runner.attempt(job, llm)
         except Exception as failure:
-            self._inline_results.append(failed_result(job, "run", explained(failure)))
+            self._note(failed_result(job, "run", explained(failure)))
             raise
-        self._inline_results.append(attempt.result)
+        self._note(attempt.result)
         if attempt.failure is not None:
             raise attempt.failure
         for warning in attempt.warnings:
@@ -116,8 +116,14 @@ class BackgroundWork:
             self._store.refuse_in_transaction(what)
 
     def results(self) -> list[JobResult]:
-        """Return what came of the newest jobs that ran here, INLINE ones first."""
-        return [*self._inline_results, *([] if self._own is None else self._own.results())]
+        """Return what came of the newest jobs that ran here, in the order of their ends."""
+        return list(self._inline_results) if self._own is None else self._own.results()
+
+    def _note(self, result: JobResult) -> None:
+        if self._own is None:
+            self._inline_results.append(result)
+        else:
+            self._own.note(result)
 
     def _run(self, job: ExtractionJob, llm: ILlm | None) -> JobResult:
         try:

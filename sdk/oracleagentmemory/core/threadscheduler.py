@@ -176,6 +176,11 @@ class ThreadScheduler:
         with self._changed:
             return list(self._results)
 
+    def note(self, result: JobResult) -> None:
+        """Keep what came of a job that ran elsewhere, in a call, among the others."""
+        with self._changed:
+            self._results.append(result)
+
     def stop(self) -> None:
         """Take no more jobs; those accepted still run."""
         with self._changed:

@@ -121,7 +121,7 @@ def test_every_setting_is_explained() -> None:
         f"1 to {SMALLEST_TOKEN_LIMIT - 1:,} is refused",
         f"more than {MAX_TEXT_CHARACTERS:,} characters",
         f"The first {MAX_MEMORIES} memories of an answer are kept",
-        f"the newest {RESULTS_KEPT} of each mode",
+        f"the newest {RESULTS_KEPT}, in the order of their ends",
         "for each ten new memories",
         "the seven most like",
     ],

@@ -36,9 +36,9 @@ class ClientLifecycle(ClientPart):
     def extraction_results(self) -> list[JobResult]:
         """Return what came of the newest extractions that ran in this process.
 
-        At most 128 that ran inside a call (INLINE) come first, then at most 128 of the background,
-        each in the order of their ends; those that the queue refused are among them. What a
-        scheduler that the client was given has run, that scheduler tells.
+        At most 128, in the order of their ends, whether they ran inside a call (INLINE) or in the
+        background; those that the queue refused are among them. What a scheduler that the client
+        was given has run, that scheduler tells.
 
         Returns:
             For each its memories and relations, what was lost and why with the raw text of the
