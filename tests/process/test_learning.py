@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 
 from oracleagentmemory.testing import ScriptedModelServer
 from tests.process.learning import Installation, install, learnt_inline, redis
+from tests.process.test_worker import leave_torn_files
 from tests.sdk.extraction.dialogues import Dialogue, read_dialogues, script
 
 
@@ -41,16 +43,32 @@ def check_learnt(installation: Installation, tmp_path: Path, dialogues: Sequence
     assert len(learnt) > len(dialogues)
 
 
+def double_hints(messages: Path) -> None:
+    """Let each hint be there twice."""
+    hints = [file for file in messages.iterdir() if file.name[1] != "_"]
+    assert hints
+    for file in hints:
+        number, _, rest = file.name.partition("_")
+        shutil.copy(file, file.with_name(f"{int(number) + 1}_{rest}"))
+
+
 def test_two_workers_learn_what_the_script_teaches(
     models: ScriptedModelServer, tmp_path: Path
 ) -> None:
     dialogues = read_dialogues(2)
     with install(tmp_path / "files", models) as installation:
+        broker = tmp_path / "files" / "broker"
+        leave_torn_files(broker)
+        post(installation, dialogues[:1])
+        double_hints(broker / "messages")
         for _ in range(2):
             installation.start_worker()
-        post(installation, dialogues)
+        post(installation, dialogues[1:])
         installation.wait_for_jobs()
         check_learnt(installation, tmp_path, dialogues)
+        assert len(list((broker / "taken").glob("*.bad"))) == 4
+        attempts = installation.rows("SELECT DISTINCT attempts FROM memoryapp_job")
+        assert attempts == [(1,)], "each job was run once"
         assert [worker.end() for worker in installation.workers] == [0, 0]
         assert installation.rows("SELECT count(*) FROM memoryapp_workerbeat") == [(0,)]
 

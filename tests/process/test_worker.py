@@ -26,7 +26,7 @@ def leave_torn_files(broker: Path) -> None:
     """What a crash or a full disk leaves, and a file of somebody else."""
     messages, control = broker / "messages", broker / "control"
     for folder in (messages, control):
-        folder.mkdir(parents=True)
+        folder.mkdir(parents=True, exist_ok=True)
     (messages / "0_empty.celery.msg").write_bytes(b"")
     (messages / "1_half.celery.msg").write_text('{"body": "W1tdLCB7fSwg')
     (messages / "2_binary.celery.msg").write_bytes(b"\x80\x04\xff\x00")
