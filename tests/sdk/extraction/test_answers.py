@@ -203,17 +203,19 @@ def check_storable(raw: object) -> None:
     read_json(raw)
 
 
+@settings(deadline=None)
 @given(st.text() | st.none() | st.binary())
 def test_no_answer_raises(raw: object) -> None:
     check_storable(raw)
 
 
+@settings(deadline=None)
 @given(JSON)
 def test_no_json_raises(value: object) -> None:
     check_storable(json.dumps(value))
 
 
-@settings(max_examples=200)
+@settings(max_examples=200, deadline=None)
 @given(st.data())
 def test_no_damage_to_an_answer_raises(data: st.DataObject) -> None:
     answer = whole(item("drinks tea"), item("lives in Lyon", entities=["Lyon"], importance=2))

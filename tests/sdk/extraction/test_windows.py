@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oracleagentmemory.core.extractors.jobs import Window
@@ -82,6 +82,7 @@ def test_r031_an_edit_sees_its_message_and_those_before() -> None:
     assert seen(-1) == Window(("c",))
 
 
+@settings(deadline=None)
 @given(
     window=st.integers(-1, 6),
     frequency=st.integers(-1, 5),
