@@ -237,7 +237,7 @@ class StoreParts(TwinOwner, abc.ABC):
             if taken:
                 named = ", ".join(repr(one) for one in sorted(taken)[:3])
                 raise DuplicateIdError(
-                    f"a {kind.name.replace('_', ' ')} with the id {named} exists already"
+                    f"another {kind.name.replace('_', ' ')} with the id {named} exists already"
                 ) from error
             if "ORA-02291" in str(error.orig) or "FOREIGN KEY" in str(error.orig):
                 raise NotFoundError("the thread that the record names does not exist") from error
