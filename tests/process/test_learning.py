@@ -14,6 +14,9 @@ from tests.process.learning import Installation, install, learnt_inline, redis
 from tests.process.test_worker import leave_torn_files
 from tests.sdk.extraction.dialogues import Dialogue, read_dialogues, script
 
+#: Nobody dies here, and on a busy machine a heart may miss a beat.
+CALM = {"MEMORY_JOB_LEASE_S": "60"}
+
 
 @pytest.fixture
 def models() -> Iterator[ScriptedModelServer]:
@@ -56,7 +59,7 @@ def test_two_workers_learn_what_the_script_teaches(
     models: ScriptedModelServer, tmp_path: Path
 ) -> None:
     dialogues = read_dialogues(2)
-    with install(tmp_path / "files", models) as installation:
+    with install(tmp_path / "files", models, **CALM) as installation:
         broker = tmp_path / "files" / "broker"
         leave_torn_files(broker)
         post(installation, dialogues[:1])
@@ -79,7 +82,7 @@ def test_two_workers_learn_all_503_dialogues(models: ScriptedModelServer, tmp_pa
     assert len(dialogues) == 503
     with (
         redis(tmp_path) as broker,
-        install(tmp_path / "redis", models, CELERY_BROKER_URL=broker.url) as installation,
+        install(tmp_path / "redis", models, CELERY_BROKER_URL=broker.url, **CALM) as installation,
     ):
         for _ in range(2):
             installation.start_worker()
@@ -95,7 +98,7 @@ def test_requests_succeed_while_the_broker_is_down_and_the_sweep_catches_up(
     dialogues = read_dialogues(2)
     with (
         redis(tmp_path) as broker,
-        install(tmp_path / "redis", models, CELERY_BROKER_URL=broker.url) as installation,
+        install(tmp_path / "redis", models, CELERY_BROKER_URL=broker.url, **CALM) as installation,
     ):
         installation.start_worker()
         broker.stop()
