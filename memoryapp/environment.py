@@ -95,6 +95,8 @@ class Environment(BaseSettings):
     memory_llm_api_base: str | None = Field(default=None, pattern=r"^https?://\S+$")
     #: Key for it. Unset: the provider's own variable, such as ``OPENAI_API_KEY``.
     memory_llm_api_key: SecretStr | None = None
+    #: Whether it reads images. Unset: as LiteLLM's table of models says.
+    memory_llm_vision: bool | None = None
     #: Seconds that one answer of it may take.
     memory_llm_timeout_s: float = Field(default=120, gt=0, le=3600)
     #: Jobs that ask it at the same time, in all workers together.

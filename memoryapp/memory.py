@@ -84,11 +84,12 @@ def llm() -> Llm | None:
     """The model that MEMORY_LLM names; None where nothing is learnt."""
     if settings.MEMORY_LLM is None:
         return None
-    key = settings.MEMORY_LLM_API_KEY
+    key, vision = settings.MEMORY_LLM_API_KEY, settings.MEMORY_LLM_VISION
     return Llm(
         settings.MEMORY_LLM,
         api_base=settings.MEMORY_LLM_API_BASE,
         api_key=None if key is None else key.get_secret_value(),
+        supports_vision=NOT_SET_MARKER if vision is None else vision,
         timeout=settings.MEMORY_LLM_TIMEOUT_S,
     )
 

@@ -71,6 +71,7 @@ MEMORY_EMBEDDER_API_KEY = ENVIRONMENT.memory_embedder_api_key
 MEMORY_LLM = ENVIRONMENT.memory_llm
 MEMORY_LLM_API_BASE = ENVIRONMENT.memory_llm_api_base
 MEMORY_LLM_API_KEY = ENVIRONMENT.memory_llm_api_key
+MEMORY_LLM_VISION = ENVIRONMENT.memory_llm_vision
 MEMORY_LLM_TIMEOUT_S = ENVIRONMENT.memory_llm_timeout_s
 MEMORY_LLM_CONCURRENCY = ENVIRONMENT.memory_llm_concurrency
 MEMORY_LLM_JOB_TOKENS = ENVIRONMENT.memory_llm_job_tokens
@@ -217,6 +218,7 @@ if _broker_url is not None:
     # A request sends a hint: it must not wait for a broker that is away, nor try for ever.
     CELERY_BROKER_TRANSPORT_OPTIONS: dict[str, Any] = {
         "socket_connect_timeout": 1,
+        "socket_timeout": 5,
         "max_retries": 1,
         "interval_start": 0,
         "interval_step": 0.1,
