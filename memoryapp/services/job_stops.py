@@ -20,17 +20,15 @@ _LOOK_S = 0.05
 def stop_of_thread(thread_id: str) -> list[str]:
     """Cancel the jobs of a thread that is deleted in the open transaction.
 
-    Runs that are under way can write nothing more once it is committed.
+    Runs that are under way can write nothing more once it is committed. Of jobs that have ended
+    nothing stays that quotes the thread: what models answered, and what could not be used of it.
 
     Returns:
         The jobs whose runs are under way, for `still_running`.
     """
-    return _stop(Job.objects.filter(thread_id=thread_id), f"thread {thread_id} was deleted")
-
-
-def stop_of_user(user_id: str) -> list[str]:
-    """Cancel the jobs of a user, as `stop_of_thread` does those of a thread."""
-    return _stop(Job.objects.filter(user_id=user_id), f"user {user_id} was deleted")
+    jobs = Job.objects.filter(thread_id=thread_id)
+    jobs.exclude(state__in=UNFINISHED).update(result=None, error="")
+    return _stop(jobs, "its thread was deleted")
 
 
 def stop_of_message(thread_id: str, message_id: str) -> list[str]:
@@ -46,7 +44,7 @@ def stop_of_message(thread_id: str, message_id: str) -> list[str]:
         has_others = bool(read - {message_id})
         if message_id not in read or (not job.attempts and has_others):
             continue
-        stopped += _stop(Job.objects.filter(pk=job.pk), f"message {message_id} was deleted")
+        stopped += _stop(Job.objects.filter(pk=job.pk), "a message that it read was deleted")
         if has_others:
             queue_again(job, requested_by=job.requested_by)
     return stopped

@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from memoryapp.access import Access
 from memoryapp.memory import inspector, scheduler
-from memoryapp.models import UNFINISHED, Job, JobState
+from memoryapp.models import UNFINISHED, Job, JobNote, JobState
 from memoryapp.services import audit
 from oracleagentmemory.core.extractors.jobs import ExtractionJob, JobResult
 from oracleagentmemory.errors import ConflictError, NotFoundError
@@ -102,12 +102,14 @@ def list_page(
     before: str | None = None,
     after: str | None = None,
     limit: int = 50,
+    count: Count | None = None,
 ) -> JobPage:
     """Return one page of the jobs in this caller's scope.
 
     Args:
         before: A page's ``older``; what else it may be counts as none.
         after: A page's ``newer``.
+        count: How many match, where that is known already; see :func:`count_of`.
     """
     # What jobs were given and what models answered is long, and no list shows it.
     matching = filters.narrow(_visible(access)).defer("payload", "result")
@@ -125,21 +127,42 @@ def list_page(
         jobs=rows,
         older=str(rows[-1].pk) if rows and more_older else None,
         newer=str(rows[0].pk) if rows and more_newer else None,
-        count=_count(matching),
+        count=_count(matching) if count is None else count,
     )
 
 
-def counts(access: Access, filters: JobFilters) -> dict[JobState, Count]:
-    """Return how many jobs are in each state, whatever state is filtered for."""
-    found = replace(filters, state=None).narrow(_visible(access))
-    return {state: _count(found.filter(state=state)) for state in JobState}
+def counts(
+    access: Access, filters: JobFilters, *, queue: Depth | None = None
+) -> dict[JobState, Count]:
+    """Return how many jobs are in each state, whatever state is filtered for.
+
+    Args:
+        queue: What :func:`depth` has counted; it is not counted again where nothing is filtered.
+    """
+    filters = replace(filters, state=None)
+    found = filters.narrow(_visible(access))
+    known: dict[JobState, Count] = {}
+    if queue is not None and filters == JobFilters():
+        known = {JobState.QUEUED: queue.queued, JobState.RUNNING: queue.running}
+    return {state: known.get(state) or _count(found.filter(state=state)) for state in JobState}
+
+
+def count_of(filters: JobFilters, by_state: Mapping[JobState, Count]) -> Count:
+    """Return how many jobs match, from what :func:`counts` returned for the same filters."""
+    if filters.state is not None:
+        return by_state[filters.state]
+    is_over = any(count.capped for count in by_state.values())
+    return Count.of(sum(count.value for count in by_state.values()) + is_over)
 
 
 def depth(access: Access) -> Depth:
     """Return how long the queue is, in this caller's scope."""
     visible = _visible(access)
-    oldest = visible.filter(state__in=UNFINISHED).order_by("id").first()
-    age = None if oldest is None else timezone.now() - oldest.created_at
+    # Each state by itself, or all that is queued would be sorted to find its first.
+    by_age = [visible.filter(state=state).order_by("id") for state in UNFINISHED]
+    first = [jobs.values_list("created_at", flat=True).first() for jobs in by_age]
+    accepted_at = min((moment for moment in first if moment is not None), default=None)
+    age = None if accepted_at is None else timezone.now() - accepted_at
     queued = visible.filter(state=JobState.QUEUED)
     return Depth(
         queued=_count(queued),
@@ -234,7 +257,10 @@ def queue_again(job: Job, *, requested_by: str = "") -> Job:
 
 
 def cancel_all(jobs: QuerySet[Job], why: str) -> list[str]:
-    """Cancel those that have not ended, and return their ids. Call it in a transaction."""
+    """Cancel those that have not ended, and return their ids. Call it in a transaction.
+
+    What their models answered goes at once: no run may note anything more.
+    """
     unfinished = jobs.filter(state__in=UNFINISHED)
     ids = list(unfinished.order_by("id").values_list("job_id", flat=True))
     if ids:
@@ -245,6 +271,7 @@ def cancel_all(jobs: QuerySet[Job], why: str) -> list[str]:
             lease_until=None,
             ended_at=timezone.now(),
         )
+        JobNote.objects.filter(job__job_id__in=ids).delete()
     return ids
 
 

@@ -206,10 +206,15 @@ class Redis:
         )
         return asked.stdout.strip() == b"PONG"
 
+    def hang(self) -> None:
+        """Let it take connections and answer nothing, until it is stopped."""
+        assert self.process is not None
+        self.process.send_signal(signal.SIGSTOP)
+
     def stop(self) -> None:
         """End it."""
         if self.process is not None:
-            self.process.terminate()
+            self.process.kill()
             self.process.wait(10)
             self.process = None
 

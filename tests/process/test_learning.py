@@ -36,10 +36,13 @@ def post(installation: Installation, dialogues: Sequence[Dialogue], *, at_once: 
                     installation.say(one, messages)
 
 
+def calls_of(dialogues: Sequence[Dialogue]) -> int:
+    return sum(len(list(one.calls())) for one in dialogues)
+
+
 def check_learnt(installation: Installation, tmp_path: Path, dialogues: Sequence[Dialogue]) -> None:
     """Every job has succeeded, and the store holds what the script teaches."""
-    calls = sum(len(list(one.calls())) for one in dialogues)
-    assert installation.states() == {"succeeded": calls}
+    assert installation.states() == {"succeeded": calls_of(dialogues)}
     assert installation.rows("SELECT count(*) FROM memoryapp_jobnote") == [(0,)]
     learnt = installation.learnt()
     assert learnt == learnt_inline(tmp_path, installation.models, dialogues)
@@ -95,15 +98,20 @@ def test_two_workers_learn_all_503_dialogues(models: ScriptedModelServer, tmp_pa
 def test_requests_succeed_while_the_broker_is_down_and_the_sweep_catches_up(
     models: ScriptedModelServer, tmp_path: Path
 ) -> None:
-    dialogues = read_dialogues(2)
+    dialogues = read_dialogues(3)
     with (
         redis(tmp_path) as broker,
         install(tmp_path / "redis", models, CELERY_BROKER_URL=broker.url, **CALM) as installation,
     ):
         installation.start_worker()
+        post(installation, dialogues[:1])
+        installation.wait_for_jobs()
+        known = installation.states()
+        broker.hang()
+        post(installation, dialogues[1:2])
         broker.stop()
-        post(installation, dialogues)
-        assert set(installation.states()) == {"queued"}
+        post(installation, dialogues[2:])
+        assert installation.states() == known | {"queued": calls_of(dialogues[1:])}
         broker.start()
         installation.wait_for_jobs()
         check_learnt(installation, tmp_path, dialogues)

@@ -10,7 +10,7 @@ import pytest
 from django.db import connections
 
 from memoryapp import memory
-from memoryapp.models import Job, JobState
+from memoryapp.models import Job, JobNote, JobState
 from memoryapp.services import claims, messages, threads
 from memoryapp.services.workers import Worker
 from oracleagentmemory.testing import ScriptedAnswer, ScriptedModelServer
@@ -34,7 +34,7 @@ def test_deleting_a_thread_cancels_what_waits(models: ScriptedModelServer, say: 
     mine, other = say("one"), say("two", thread_id="t-2")
     assert threads.delete(OPERATOR, "t-1") == []
     assert (fresh(mine).state, fresh(other).state) == (JobState.CANCELLED, JobState.QUEUED)
-    assert "thread t-1 was deleted" in fresh(mine).error
+    assert "its thread was deleted" in fresh(mine).error
     Worker().drain()
     assert len([one for one in models.requests if EXTRACTION in str(one.body)]) == 1
 
@@ -56,6 +56,29 @@ def test_deleting_a_thread_under_way_leaves_nothing_behind(
     assert fresh(job).state == JobState.CANCELLED
     assert fresh(job).claimed_by == ""
     assert stored() == []
+
+
+def test_nothing_that_quotes_a_deleted_thread_stays_in_its_jobs(
+    models: ScriptedModelServer,
+    say: Say,
+    make_api: Callable[..., Api],  # noqa: F811
+) -> None:
+    models.add(learns("4111", "the card is 4111"))
+    models.add(ScriptedAnswer(when="4222", status=503, text="4222", repeat=True))
+    ended = say("my card is 4111")
+    Worker().drain()
+    waiting = say("my card is 4222")
+    Worker().drain()
+    assert "4111" in str(fresh(ended).result)
+    assert JobNote.objects.filter(job=waiting).count() == 0
+    JobNote.objects.create(job=waiting, key="answer extraction 0", value="4222")
+    threads.delete(OPERATOR, "t-1")
+    kept = f"{list(Job.objects.values())} {list(JobNote.objects.values())}"
+    assert "4111" not in kept
+    assert "4222" not in kept
+    api = make_api()
+    for job in (ended, waiting):
+        assert api.get(f"/jobs/{job.job_id}").status_code == 200
 
 
 def test_a_delete_waits_for_a_run_that_notices_in_time(say: Say, settings: Any) -> None:
