@@ -67,6 +67,8 @@ class Job(models.Model):
         ordering = ("-id",)
         indexes = (
             models.Index(fields=("state", "id"), name="job_state"),
+            # Counts of what waits for a limit read no rows.
+            models.Index(fields=("state", "wait_reason"), name="job_wait"),
             models.Index(fields=("queue_key", "state", "id"), name="job_queue"),
             models.Index(fields=("user_id", "id"), name="job_user"),
             models.Index(fields=("thread_id", "id"), name="job_thread"),

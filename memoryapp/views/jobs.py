@@ -23,6 +23,8 @@ SECTION = {"section": "job-list"}
 #: Seconds between two looks: while something runs or may run at any time, and while all that is
 #: queued waits for a limit.
 POLL_S, SLOW_POLL_S = 2, 30
+#: Fewer than other lists show: this one is drawn again every two seconds.
+JOBS_PER_PAGE = 25
 
 
 @require_safe
@@ -48,6 +50,7 @@ def job_list_progress(request: PageRequest) -> HttpResponse:
 
 def _queue_context(request: PageRequest, form: JobFilterForm) -> dict[str, Any]:
     filters, depth = form.filters(), jobs.depth(request.access)
+    counts = jobs.counts(request.access, filters, queue=depth)
     waiting = depth.queued.value > depth.limited.value
     return {
         "page": jobs.list_page(
@@ -55,8 +58,10 @@ def _queue_context(request: PageRequest, form: JobFilterForm) -> dict[str, Any]:
             filters,
             before=request.GET.get("before"),
             after=request.GET.get("after"),
+            limit=JOBS_PER_PAGE,
+            count=jobs.count_of(filters, counts),
         ),
-        "counts": jobs.counts(request.access, filters).items(),
+        "counts": counts.items(),
         "depth": depth,
         "poll_s": _poll_s(depth),
         "at_once": job_reports.at_once() if waiting else "",
