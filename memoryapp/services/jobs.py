@@ -197,6 +197,15 @@ def detail(access: Access, job_id: str) -> JobDetail:
     )
 
 
+def known(access: Access, job_ids: Iterable[str]) -> frozenset[str]:
+    """Return those of the ids that name jobs in this caller's scope: they have a page."""
+    ids = set(job_ids)
+    if not ids:
+        return frozenset()
+    found = _visible(access).filter(job_id__in=ids)
+    return frozenset(found.values_list("job_id", flat=True))
+
+
 def cancel(access: Access, job_id: str, *, reason: str = "") -> Job:
     """End a job that has not ended; a run that is under way can write nothing more.
 

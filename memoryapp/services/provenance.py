@@ -12,7 +12,7 @@ from django.db import transaction
 from memoryapp.access import Access
 from memoryapp.memory import inspector, store
 from memoryapp.models import AuditEntry
-from memoryapp.services import audit, relations, revisions
+from memoryapp.services import audit, jobs, relations, revisions
 from oracleagentmemory.errors import AccessDeniedError, ConflictError, NotFoundError
 from oracleagentmemory.inspection import Row, SourceRow
 
@@ -31,12 +31,14 @@ class Origin:
         count: How many sources it has in all.
         is_recorded: False where the store notes no sources.
         added: The audit entry of its creation, if it was added through the product.
+        known_jobs: Jobs of the sources that have a page.
     """
 
     sources: list[SourceRow]
     count: int
     is_recorded: bool
     added: AuditEntry | None
+    known_jobs: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,6 +64,7 @@ def of_memory(access: Access, memory: Row, *, limit: int = 50) -> Origin:
         count=found.count,
         is_recorded=found.is_recorded,
         added=None if found.count else _entry_of(memory),
+        known_jobs=jobs.known(access, (r.source.job_id for r in found.rows if r.source.job_id)),
     )
 
 

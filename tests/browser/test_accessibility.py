@@ -8,8 +8,10 @@ import pytest
 from playwright.sync_api import Page
 
 from memoryapp.access import Access
-from memoryapp.models import Person
+from memoryapp.models import JobState, Person
 from memoryapp.services import images, memories, messages, relations, threads, users
+from oracleagentmemory.core.extractors.jobs import JobProblem
+from tests.app.jobs.rows import add_job, result_of
 from tests.app.provenance import note
 from tests.browser.conftest import overflow, violations
 from tests.sdk.images.pictures import picture
@@ -57,6 +59,13 @@ PAGES = [
     f"/images/{LONG}/delete/",
     "/images/part-1/",
     "/images/part-1/delete/",
+    "/jobs/",
+    "/jobs/?user=nobody",
+    f"/jobs/?user={LONG * 2}",
+    "/jobs/j-1/",
+    "/jobs/j-1/retry/",
+    "/jobs/j-2/",
+    "/jobs/j-2/cancel/",
     "/users/",
     "/users/new/",
     "/users/ada/",
@@ -116,6 +125,14 @@ def records(transactional_db: None) -> None:
     note(("mem-1", "m-0"), ("mem-3", "m-0"), ("mem-3", "m-1"), job_id=LONG)
     note(("mem-0", "m-0"), ("mem-2", "m-0"), ("mem-1", "m-1"), job_id=None)
     memories.set_status(OPERATOR, "mem-0", "invalid")
+    lost = JobProblem("links", LONG, LONG * 3)
+    stored = {"memory_ids": ["mem-1"], "relation_ids": [LONG]}
+    add_job(
+        "j-1", JobState.PARTIAL, thread_id=LONG, message_ids=["m-0", "gone"], earlier_ids=["m-1"],
+        result=result_of("j-1", raw=LONG * 9, problems=[lost], **stored),
+        agent_id=LONG, error=LONG, model=LONG, requested_by=LONG,
+    )  # fmt: skip
+    add_job("j-2", thread_id=LONG, wait_reason=LONG)
     for relation_id, target_id, label in [(LONG, "mem-2", LONG), ("r-1", "mem-3", "supersedes")]:
         relations.add(
             OPERATOR,
@@ -151,7 +168,7 @@ def test_pages_of_strangers_and_of_an_empty_store(
     assert violations(stranger) == []
     page = open_page("/", person, **VIEWS[view])
     problems = []
-    for path in ("/", "/memories/", "/threads/", "/users/", "/agents/", "/changes/"):
+    for path in ("/", "/memories/", "/threads/", "/users/", "/agents/", "/changes/", "/jobs/"):
         page.goto(path)
         problems += [f"{path}: {problem}" for problem in violations(page)]
         if overflow(page):

@@ -15,11 +15,12 @@ from django.test.utils import CaptureQueriesContext
 from memoryapp.access import Role
 from memoryapp.ids import encode_tilde
 from memoryapp.memory import store
-from memoryapp.models import AuditEntry, Revision
+from memoryapp.models import AuditEntry, Job, JobState, Revision
 from memoryapp.services import memories, messages
 from oracleagentmemory.core import OracleAgentMemory
 from oracleagentmemory.errors import NotFoundError
 from oracleagentmemory.testing import ScriptedAnswer, ScriptedModelServer
+from tests.app.jobs.rows import add_job
 from tests.app.pages.conftest import OPERATOR, add_memory, add_thread, text_of
 from tests.app.provenance import note
 from tests.app.tables import nothing_changes
@@ -59,6 +60,17 @@ def test_a_memory_quotes_the_messages_that_taught_it(client: Client, taught: str
         assert word in section
     place, anchor = client.get("/threads/t-1/messages/m-1/").url.split("#")
     assert f'id="{anchor}"' in text_of(client.get(place))
+
+
+def test_a_job_that_has_a_page_is_linked_for_who_may_see_it(
+    client: Client, limited: Client, taught: str
+) -> None:
+    assert "/jobs/job-1/" not in learnt_from(client, "both")
+    job = add_job("job-1", JobState.SUCCEEDED)
+    for who in (client, limited):
+        assert 'href="/jobs/job-1/"' in learnt_from(who, "both")
+    Job.objects.filter(pk=job.pk).update(user_id="bob")
+    assert "/jobs/job-1/" not in learnt_from(limited, "both")
 
 
 def test_a_memory_that_was_there_before_says_so(client: Client, taught: str) -> None:
