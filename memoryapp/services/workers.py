@@ -14,7 +14,8 @@ from contextlib import contextmanager
 from datetime import datetime, timedelta
 
 from django.conf import settings
-from django.db import DatabaseError, connections
+from django.db import Error as DatabaseFailure
+from django.db import connections
 from django.utils import timezone
 
 from memoryapp.memory import llm, scheduler, store
@@ -81,7 +82,7 @@ class Worker:
         while not self._over.wait(beat_s()):
             try:
                 self.beat()
-            except (DatabaseError, OSError):
+            except Exception:
                 # The next beat may come through; if none does, another worker takes the jobs.
                 logger.exception("the heart of worker %s missed a beat", self.name)
             finally:
@@ -141,7 +142,7 @@ def _run(claim: Claim) -> None:
 
 def _is_put_back(claim: Claim, notes: JobNotes, failure: Exception) -> bool:
     """Put a job back after a failure that may pass, if it may be tried again."""
-    may_pass = isinstance(failure, RetryableError | DatabaseError)
+    may_pass = isinstance(failure, RetryableError | DatabaseFailure)
     if not may_pass or not notes.may_run_again:
         return False
     wait_s = getattr(failure, "retry_after", None)
