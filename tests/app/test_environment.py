@@ -7,7 +7,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from pytest_django import Settings
 
+from memoryapp import memory
 from memoryapp.environment import (
     BASE_DIR,
     Environment,
@@ -48,6 +50,22 @@ def test_environment_wins_over_the_file(env_file: Path, monkeypatch: pytest.Monk
 def test_an_empty_value_counts_as_not_set(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DJANGO_SECRET_KEY", "")
     assert load_environment().django_secret_key is None
+
+
+@pytest.mark.parametrize(("given", "is_told"), [("", None), ("true", True), ("false", False)])
+def test_whether_the_model_reads_images_is_left_open_unless_it_is_said(
+    monkeypatch: pytest.MonkeyPatch, settings: Settings, given: str, is_told: bool | None
+) -> None:
+    monkeypatch.setenv("MEMORY_LLM_VISION", given)
+    settings.MEMORY_LLM = "openai/a-model-nobody-knows"
+    settings.MEMORY_LLM_VISION = load_environment().memory_llm_vision
+    memory.llm.cache_clear()
+    model = memory.llm()
+    memory.llm.cache_clear()
+    assert settings.MEMORY_LLM_VISION is is_told
+    assert model is not None
+    # Of a model that LiteLLM does not know it says: no.
+    assert model.supports_vision is bool(is_told)
 
 
 def test_lists_are_separated_by_commas(monkeypatch: pytest.MonkeyPatch) -> None:
