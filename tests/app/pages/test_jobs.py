@@ -18,7 +18,7 @@ from memoryapp.services import relations
 from memoryapp.templatetags.jobs import dollars, duration
 from oracleagentmemory.core.extractors.jobs import JobProblem
 from tests.app.jobs.rows import add_job, result_of
-from tests.app.pages.conftest import OPERATOR, add_memory, text_of
+from tests.app.pages.conftest import OPERATOR, add_memory, add_thread, text_of
 from tests.app.tables import nothing_changes
 
 pytestmark = pytest.mark.django_db
@@ -240,6 +240,16 @@ def test_answers_about_a_thread_that_others_share_are_withheld(
     assert "quotes them and is not shown" in hidden
     assert "zebra" not in text_of(limited.get("/jobs/"))
     assert "zebra" in text_of(client.get("/jobs/j-1/"))
+
+
+def test_a_thread_leads_to_its_jobs(client: Client) -> None:
+    add_thread("a&b=c", [])
+    add_job("j-1", thread_id="a&b=c")
+    add_job("j-2", thread_id="t-2")
+    page = text_of(client.get("/threads/~YSZiPWM/"))
+    (link,) = re.findall(r'href="(/jobs/\?[^"]+)"', page)
+    assert link == "/jobs/?thread=a%26b%3Dc"
+    assert [job.job_id for job in client.get(link).context["page"].jobs] == ["j-1"]
 
 
 def test_a_jobs_page_polls_until_its_end(client: Client) -> None:
