@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -214,6 +214,12 @@ def parts_of(record: Record) -> list[ImageContent]:
     if not isinstance(record, MessageRecord) or isinstance(record.content, str):
         return []
     return [part for part in record.content if isinstance(part, ImageContent)]
+
+
+def page_of_messages(access: Access, records: Iterable[Record], *, limit: int) -> Page:
+    """Return the newest images of messages, of those that this caller may see."""
+    ids = [part.id for record in records for part in parts_of(record)]
+    return inspector().page("image", ids=ids, user_ids=access.user_ids, limit=limit)
 
 
 def attached(record: Record) -> list[Row]:

@@ -12,9 +12,9 @@ from django.db import transaction
 from memoryapp.access import Access
 from memoryapp.memory import inspector, store
 from memoryapp.models import AuditEntry
-from memoryapp.services import audit, jobs, relations, revisions
+from memoryapp.services import audit, images, jobs, relations, revisions
 from oracleagentmemory.errors import AccessDeniedError, ConflictError, NotFoundError
-from oracleagentmemory.inspection import Row, SourceRow
+from oracleagentmemory.inspection import Page, Row, SourceRow
 
 #: What becomes of memories when the message that taught them is deleted.
 Derived = Literal["keep", "delete"]
@@ -66,6 +66,21 @@ def of_memory(access: Access, memory: Row, *, limit: int = 50) -> Origin:
         added=None if found.count else _entry_of(memory),
         known_jobs=jobs.known(access, (r.source.job_id for r in found.rows if r.source.job_id)),
     )
+
+
+def images_of(access: Access, memory: Row, origin: Origin, *, limit: int) -> Page | None:
+    """Return the newest images of the messages that taught a memory, without their bytes.
+
+    A memory without any source has those of its thread, and None without a thread as well. Of
+    messages that the caller may not see, nothing is returned.
+    """
+    if origin.count:
+        seen = (one.message.record for one in origin.sources if one.message is not None)
+        return images.page_of_messages(access, seen, limit=limit)
+    thread_id = memory.record.thread_id
+    if thread_id is None:
+        return None
+    return images.list_page(access, images.ImageFilters(thread_id=thread_id), limit=limit)
 
 
 def of_messages(access: Access, message_ids: Sequence[str]) -> dict[str, list[Row]]:

@@ -24,6 +24,7 @@ from memoryapp.services.lookup import cursors
 from memoryapp.services.metadata import own_metadata
 from memoryapp.views import facets
 from memoryapp.views.page import PageRequest, form_page, posted, submitted, way_back
+from memoryapp.views.threads import IMAGES_SHOWN
 from oracleagentmemory.errors import ConflictError, InvalidInputError, NotFoundError
 from oracleagentmemory.inspection import Row
 
@@ -79,7 +80,7 @@ def _drawer(request: PageRequest) -> Row | None:
 
 @require_safe
 def memory_detail(request: PageRequest, memory_id: str) -> HttpResponse:
-    """One memory with the messages that taught it and its relations, the latest first."""
+    """One memory with the messages that taught it, their images, and its relations."""
     row = memories.get(request.access, memory_id)
     origin = provenance.of_memory(request.access, row, limit=SOURCES_SHOWN)
     of_it = relations.RelationFilters(memory_id=memory_id)
@@ -88,6 +89,7 @@ def memory_detail(request: PageRequest, memory_id: str) -> HttpResponse:
         **SECTION,
         "row": row,
         "origin": origin,
+        "images": provenance.images_of(request.access, row, origin, limit=IMAGES_SHOWN),
         "sees_all": request.access.user_ids is None,
         "relations": relations.seen_from(memory_id, page.rows),
         "more_relations": page.older is not None,

@@ -11,12 +11,13 @@ from django.test import Client
 
 from memoryapp.access import Role
 from memoryapp.models import JobState
-from memoryapp.services import agents, images, keys, memories, relations, users
+from memoryapp.services import agents, images, keys, memories, messages, relations, users
 from oracleagentmemory.core.extractors.jobs import JobProblem
 from tests.app.jobs.rows import add_job, result_of
 from tests.app.pages.conftest import OPERATOR, add_image, add_memory, add_thread
 from tests.app.pages.test_frame import routes
 from tests.app.provenance import note
+from tests.sdk.images.pictures import picture
 
 pytestmark = pytest.mark.django_db
 
@@ -51,6 +52,10 @@ def worlds(db: None) -> None:
             reason=SECRET,
             **owner,
         )
+    part = {"type": "image", "mime_type": "image/png", "bytes": picture("PNG"),
+            "description": f"a {SECRET}"}  # fmt: skip
+    messages.add(OPERATOR, "t-2", [{"role": "user", "content": [part], "id": "t-2-2"}])
+    note(("mem-1", "t-2-2"))
     images.update(OPERATOR, "i-4", description=f"the {SECRET}", reason=SECRET)
     images.delete(OPERATOR, "i-4", reason=SECRET)
     told = result_of("x", raw=SECRET, problems=[JobProblem("extraction", SECRET, SECRET)])
