@@ -37,6 +37,7 @@ class Overview:
     memories: Count
     messages: Count
     threads: Count
+    images: Count
     newest: list[Row]
     figures: Figures
     is_kept: bool
@@ -44,7 +45,8 @@ class Overview:
     @property
     def is_empty(self) -> bool:
         """Whether there is nothing to show yet."""
-        return not (self.memories.value or self.messages.value or self.threads.value)
+        counts = (self.memories, self.messages, self.threads, self.images)
+        return not any(count.value for count in counts)
 
 
 def get(access: Access, *, now: datetime, zone: ZoneInfo) -> Overview:
@@ -62,6 +64,7 @@ def get(access: Access, *, now: datetime, zone: ZoneInfo) -> Overview:
         memories=memories,
         messages=messages,
         threads=reader.count("thread", user_ids=users),
+        images=reader.count("image", user_ids=users),
         newest=reader.page("memory", user_ids=users, status="valid", limit=6).rows,
         figures=_kept_figures(users, today, zone) if is_kept else _figures(users, today, zone),
         is_kept=is_kept,

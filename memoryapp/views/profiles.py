@@ -13,7 +13,7 @@ from django.shortcuts import redirect, render
 
 from memoryapp.access import Access
 from memoryapp.forms.profiles import NewProfileForm, ProfileForm
-from memoryapp.services import memories, profiles, threads
+from memoryapp.services import images, memories, profiles, threads
 from memoryapp.services.lookup import cursors
 from memoryapp.services.metadata import own_metadata
 from memoryapp.views.page import PageRequest, form_page, posted, submitted
@@ -47,6 +47,7 @@ class ProfilePages:
         scope: dict[str, Any] = {f"{self.noun}_id": record_id}
         context = {
             "actor": self.get(request.access, record_id),
+            "image_count": images.count(request.access, images.ImageFilters(**scope)),
             "list_query": urlencode([(self.noun, record_id)]),
             "may_edit_profile": request.access.may_write and self.may_edit(request.access),
             "threads": threads.list_page(

@@ -13,7 +13,7 @@ from django.test import Client
 from django.utils import timezone
 
 from memoryapp.services import memories
-from tests.app.pages.conftest import OPERATOR, add_memory, add_thread, text_of
+from tests.app.pages.conftest import OPERATOR, add_image, add_memory, add_thread, text_of
 
 pytestmark = pytest.mark.django_db
 
@@ -43,6 +43,15 @@ def test_a_limited_person_gets_numbers_of_their_users_only(
     assert response.context["memory_chart"].total == 1
     assert response.context["overview"].figures.statistics is None
     assert "Bob" not in text_of(response)
+
+
+def test_images_are_counted_for_who_may_see_them(client: Client, limited: Client) -> None:
+    for number, user_id in enumerate(["ada", "bob", "bob"]):
+        add_image(f"i-{number}", user_id=user_id)
+    for who, count in ((client, 3), (limited, 1)):
+        page = text_of(who.get("/"))
+        assert re.search(rf"<dt>Images</dt><dd>{count}<small>", page)
+        assert "Nothing is stored yet" not in page
 
 
 def test_activity_goes_by_the_day_something_happened(client: Client) -> None:

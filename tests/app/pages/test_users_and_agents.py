@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from django.test import Client
 
 from memoryapp.models import AuditEntry, Revision
 from memoryapp.services import agents, profiles, users
-from tests.app.pages.conftest import OPERATOR, add_memory, add_thread, text_of
+from tests.app.pages.conftest import OPERATOR, add_image, add_memory, add_thread, text_of
 from tests.app.tables import nothing_changes
 
 pytestmark = pytest.mark.django_db
@@ -49,6 +51,25 @@ def test_a_user_page_shows_profile_threads_and_memories(client: Client, several:
     assert "Bob" not in page
     assert client.get("/users/nobody/").status_code == 404
     assert "Books trips" in text_of(client.get("/agents/travel/"))
+
+
+def test_a_page_counts_the_images_that_may_be_seen(
+    client: Client, limited: Client, several: None
+) -> None:
+    for number, user_id in enumerate(["ada", "ada", "bob"]):
+        add_image(f"i-{number}", user_id=user_id, agent_id="travel")
+    counts = []
+    for who, path in (
+        (client, "/users/ada/"),
+        (client, "/agents/travel/"),
+        (limited, "/agents/travel/"),
+        (client, "/agents/concierge/"),
+    ):
+        found = re.search(r"<dt>Images</dt><dd>(\d+)(<small>)?", text_of(who.get(path)))
+        assert found is not None
+        counts.append((int(found[1]), found[2] is not None))
+    assert counts == [(2, True), (3, True), (2, True), (0, False)]
+    assert 'href="/images/?user=ada"' in text_of(client.get("/users/ada/"))
 
 
 def test_an_id_leads_to_its_page(client: Client, limited: Client, several: None) -> None:
