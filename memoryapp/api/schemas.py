@@ -285,19 +285,37 @@ def _tag_of_part(part: Any) -> str:
     return "(image)" if kind == "image" else "(text)"
 
 
+def _known_part(part: Any) -> Any:
+    """Refuse what is neither kind before one is picked, whose fields would then be asked for."""
+    if not isinstance(part, dict | TextPartIn | ImagePartIn):
+        raise PydanticCustomError("part", "Input should be an object: a text or an image part")
+    kind = part.get("type") if isinstance(part, dict) else part.type
+    if kind not in ("text", "image"):
+        raise PydanticCustomError("part_type", "type should be 'text' or 'image'")
+    return part
+
+
 def _tag_of_content(content: Any) -> str:
     return "(parts)" if isinstance(content, list) else "(string)"
+
+
+def _text_or_parts(content: Any) -> Any:
+    if not isinstance(content, str | list):
+        raise PydanticCustomError("content", "Input should be a string or a list of parts")
+    return content
 
 
 # Tags in brackets are left out of the names that errors give to fields.
 Part = Annotated[
     Annotated[TextPartIn, Tag("(text)")] | Annotated[ImagePartIn, Tag("(image)")],
     Discriminator(_tag_of_part),
+    BeforeValidator(_known_part),
 ]
 Content = Annotated[
     Annotated[Text, Tag("(string)")]
     | Annotated[list[Part], Field(min_length=1, max_length=1000), Tag("(parts)")],
     Discriminator(_tag_of_content),
+    BeforeValidator(_text_or_parts),
 ]
 
 

@@ -273,12 +273,17 @@ def test_a_patch_of_content_keeps_the_images_that_it_names(api: Api, thread: str
         ([part(colour="red")], "messages[0].content[0].colour"),
         ([part(bytes=None)], "bytes"),
         ([part(), {"type": "text"}], "messages[0].content[1].text"),
-        ([{"type": "video", "text": "x"}], "messages[0].content[0].type"),
-        (["words"], "messages[0].content[0]"),
+        (
+            [{"type": "video", "text": "x"}],
+            "messages[0].content[0]: type should be 'text' or 'image'",
+        ),
+        ([{"text": "x"}], "messages[0].content[0]: type should be 'text' or 'image'"),
+        (["words"], "messages[0].content[0]: Input should be an object: a text or an image part"),
         ([part(id="i-1")], "i-1"),
         ([part(id="twice"), part(id="twice")], "twice"),
-        ({"type": "text", "text": "x"}, "messages[0].content"),
-        (5, "messages[0].content"),
+        ({"type": "text", "text": "x"}, "content: Input should be a string or a list of parts"),
+        (5, "messages[0].content: Input should be a string or a list of parts"),
+        (None, "messages[0].content: Input should be a string or a list of parts"),
     ],
 )
 def test_a_bad_part_is_refused_by_its_name(
