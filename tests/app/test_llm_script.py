@@ -31,7 +31,9 @@ def served(*arguments: str) -> Iterator[str]:
         assert process.stdout is not None
         first = process.stdout.readline()
         assert first.startswith("Scripted model (no model is asked)")
-        yield re.findall(r"http://127\.0\.0\.1:\d+/v1", first)[0]
+        api_base: str = re.findall(r"http://127\.0\.0\.1:\d+/v1", first)[0]
+        assert f"MEMORY_LLM_API_BASE={api_base} " in process.stdout.readline()
+        yield api_base
         process.send_signal(signal.SIGINT)
         assert process.wait(30) == 0
     finally:

@@ -40,8 +40,8 @@ class Command(BaseCommand):
             raise CommandError(str(error)) from error
         self.stdout.write(
             f"Scripted model (no model is asked) at {server.api_base}, named openai/scripted.\n"
-            f"MEMORY_EMBEDDER=openai/scripted MEMORY_EMBEDDER_API_BASE={server.api_base} "
-            "MEMORY_EMBEDDER_API_KEY=none makes the product use it. Ctrl-C ends it."
+            f"MEMORY_LLM=openai/scripted MEMORY_LLM_API_BASE={server.api_base} "
+            "MEMORY_LLM_API_KEY=none makes the product learn with it. Ctrl-C ends it."
         )
         self.stdout.flush()
         try:

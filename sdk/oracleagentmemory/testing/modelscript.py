@@ -18,6 +18,7 @@ from oracleagentmemory.errors import InvalidInputError
 KINDS = ("chat", "embeddings")
 DIMENSION = 64
 MODEL = "scripted"
+STANDARD_TEXT = "This is a scripted answer: no model was asked."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,7 +114,7 @@ def default_answer(kind: str, body: Mapping[str, Any]) -> ScriptedAnswer:
     schema = _schema_of(body)
     if schema is not None:
         return ScriptedAnswer(json=_smallest(schema))
-    return ScriptedAnswer(text="This is a scripted answer: no model was asked.")
+    return ScriptedAnswer(text=STANDARD_TEXT)
 
 
 def _schema_of(body: Mapping[str, Any]) -> Mapping[str, Any] | None:
@@ -127,7 +128,10 @@ def _schema_of(body: Mapping[str, Any]) -> Mapping[str, Any] | None:
 
 
 def _smallest(schema: Mapping[str, Any]) -> Any:
-    """Return the emptiest value that a JSON schema of plain types allows."""
+    """Return the emptiest value of a JSON schema of plain types that says something.
+
+    A text is never empty: who asks for one, as for a summary, takes an empty one for a failure.
+    """
     if schema.get("enum"):
         return schema["enum"][0]
     if schema.get("anyOf"):
@@ -136,7 +140,8 @@ def _smallest(schema: Mapping[str, Any]) -> Any:
     if kind == "object":
         properties = schema.get("properties", {})
         return {name: _smallest(properties.get(name, {})) for name in schema.get("required", ())}
-    return {"array": [], "string": "", "integer": 0, "number": 0, "boolean": False}.get(kind)
+    plain = {"array": [], "string": STANDARD_TEXT, "integer": 0, "number": 0, "boolean": False}
+    return plain.get(kind)
 
 
 def texts_of(kind: str, body: Mapping[str, Any]) -> list[str]:
@@ -244,11 +249,15 @@ def _embeddings(
 
 
 def word_vector(text: str, size: int) -> list[float]:
-    """Return a vector that texts with the same words share, of length 1."""
+    """Return a vector that texts with the same words share, of length 1.
+
+    Words weigh differently, so that two texts are as near to a third only if their words are equal.
+    """
     vector = [0.0] * size
     for word in re.findall(r"\w+", text.lower()) or [text]:
         digest = hashlib.sha256(word.encode("utf-8", "surrogatepass")).digest()
-        vector[int.from_bytes(digest[:4], "big") % size] += 1.0 if digest[4] % 2 else -1.0
+        weight = 1.0 + int.from_bytes(digest[5:9], "big") / 2**32
+        vector[int.from_bytes(digest[:4], "big") % size] += weight if digest[4] % 2 else -weight
     length = math.sqrt(sum(value * value for value in vector))
     return [value / length for value in vector] if length else [1.0] + [0.0] * (size - 1)
 

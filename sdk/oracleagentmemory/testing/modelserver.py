@@ -37,8 +37,8 @@ class ScriptedModelServer:
 
     The first line of the script that fits a request serves it and is used up, unless it repeats.
     When none fits, a standard answer does: a sentence that says so, the emptiest value of the
-    asked JSON schema, or vectors made from the words of the texts. Every answer names the model
-    ``scripted``. Use it as a context manager::
+    asked JSON schema with that sentence for its texts, or vectors made from the words of the
+    texts. Every answer names the model ``scripted``. Use it as a context manager::
 
         with ScriptedModelServer([ScriptedAnswer(text="hello")]) as server:
             Llm("openai/scripted", api_base=server.api_base, api_key="none").generate("hi")
