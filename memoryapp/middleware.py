@@ -1,7 +1,8 @@
-"""What every page has in common: sign-in, language and zone, error pages, no caching."""
+"""What every page has in common: forms, sign-in, language and zone, error pages, no caching."""
 
 from __future__ import annotations
 
+import codecs
 import zoneinfo
 from collections.abc import Callable
 from typing import Any, Final
@@ -11,6 +12,7 @@ from django.contrib.auth.middleware import LoginRequiredMiddleware
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
+from django.template.loader import render_to_string
 from django.utils import timezone, translation
 
 from memoryapp.access import Access
@@ -39,6 +41,26 @@ STATUS_BY_ERROR: Final[tuple[tuple[type[AgentMemoryError], int], ...]] = (
     (RetryableError, 503),
     (StoreUnavailableError, 503),
 )
+
+_FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
+
+
+class FormEncodingMiddleware:
+    """Refuse forms that call themselves anything but UTF-8.
+
+    Django's own refusal reads the form again to show its page, and so ends without an answer.
+    """
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        if request.encoding is None or request.content_type not in _FORMS:
+            return self.get_response(request)
+        if codecs.lookup(request.encoding).name != "utf-8":
+            return HttpResponse(render_to_string("400.html"), status=400)
+        request.encoding = "utf-8"  # Django knows no other spelling of it
+        return self.get_response(request)
 
 
 class SignInMiddleware(LoginRequiredMiddleware):

@@ -192,3 +192,28 @@ def test_a_form_larger_than_the_server_accepts_is_a_page(client: Client, setting
         response = client.post("/memories/new/", {"content": "x" * 2000})
     assert response.status_code == 400
     assert "larger than it accepts" in text_of(response)
+
+
+_FORM = "application/x-www-form-urlencoded"
+_PARTS = "multipart/form-data; boundary=x"
+
+
+@pytest.mark.parametrize("form", [_FORM, _PARTS])
+@pytest.mark.parametrize("charset", ["latin-1", "rot13", "utf-16"])
+def test_a_form_in_another_encoding_is_refused_to_anybody(form: str, charset: str) -> None:
+    stranger = Client(enforce_csrf_checks=True)
+    body = b'--x\r\nContent-Disposition: form-data; name="a"\r\n\r\nb\r\n--x--\r\n'
+    answer = stranger.generic("POST", "/login/", body, f"{form}; charset={charset}")
+    assert answer.status_code == 400
+    assert "The request cannot be read" in answer.content.decode()
+    assert "Content-Security-Policy" in answer.headers
+
+
+@pytest.mark.parametrize("form", [_FORM, _PARTS])
+@pytest.mark.parametrize("charset", ["utf8", "UTF-8"])
+def test_a_form_may_say_that_it_is_utf_8(anonymous: Client, form: str, charset: str) -> None:
+    parts = b'--x\r\nContent-Disposition: form-data; name="username"\r\n\r\n\xc3\xa9ve\r\n--x--\r\n'
+    body = b"username=%C3%A9ve" if form == _FORM else parts
+    answer = anonymous.generic("POST", "/login/", body, f"{form}; charset={charset}")
+    assert answer.status_code == 200
+    assert 'value="éve"' in answer.content.decode()
