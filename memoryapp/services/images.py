@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from django.conf import settings
 from django.db import transaction
 
 from memoryapp.access import Access
@@ -21,7 +22,7 @@ from oracleagentmemory._notset import NOT_SET_MARKER, _NotSetMarker
 from oracleagentmemory.apis.message import ImageContent, ImageMimeType
 from oracleagentmemory.apis.records import ImageRecord, MessageRecord, Record
 from oracleagentmemory.core.images import detect_mime_type, thumbnail
-from oracleagentmemory.errors import NotFoundError
+from oracleagentmemory.errors import InvalidInputError, NotFoundError
 from oracleagentmemory.inspection import ANY, Count, Page, Row
 
 NOT_SET = NOT_SET_MARKER
@@ -144,6 +145,7 @@ def add(
         thread = visible_row(access, "thread", thread_id).record
         owner = (thread.user_id, thread.agent_id)
     access.require_scope(*owner)
+    _require_describable(description)
     given: dict[str, Any] = {
         "mime_type": None if mime_type is None else ImageMimeType(mime_type),
         "user_id": user_id,
@@ -181,6 +183,7 @@ def update(
     Raises: ConflictError, if the image is no longer the one of ``if_fingerprint``.
     """
     row = writable_row(access, "image", image_id)
+    _require_describable(description)
     if not isinstance(metadata, _NotSetMarker):
         metadata = given_metadata(metadata, row.record.metadata)
     given: dict[str, Any] = {
@@ -195,6 +198,15 @@ def update(
     prepared = client().prepare_update_image(image_id, **given, if_fingerprint=if_fingerprint)
     with requested_by(access.actor):
         return apply_update(access, "image", image_id, prepared.map(lambda _: 1), reason=reason)
+
+
+def _require_describable(description: str | _NotSetMarker | None) -> None:
+    """Refuse in words of this product, where the SDK's would ask for an argument of its own."""
+    if description is None and settings.MEMORY_LLM is None:
+        raise InvalidInputError(
+            "this server has no model that could describe the image (MEMORY_LLM); "
+            "give a description"
+        )
 
 
 def delete(

@@ -158,7 +158,7 @@ def test_an_image_of_a_thread_is_the_threads(api: Api, thread: str) -> None:
         ({"id": "i-1"}, 409, "i-1"),
         ({"thread_id": "nothing"}, 404, "nothing"),
         ({"description": "a\0"}, 422, "description"),
-        ({"description": None}, 422, "there is no model to describe the image"),
+        ({"description": None}, 422, "no model that could describe the image"),
         ({"metadata": {"$agent_memory": {}}}, 422, "reserved"),
         ({"metadata": []}, 422, "metadata"),
         ({"timestamp": "x" * 65}, 422, "timestamp"),
@@ -173,6 +173,15 @@ def test_a_bad_image_is_refused(
         answer = api.post("/images", {**GIVEN, **change})
     assert answer.status_code == status, answer.content
     assert words in answer.json()["detail"]
+
+
+def test_without_a_model_nobody_is_promised_a_description(api: Api, image: str) -> None:
+    with nothing_changes():
+        new = {"bytes": base64_of(PNG), "user_id": "ada", "description": None}
+        answers = [api.post("/images", new), api.patch(image, {"description": None})]
+    for answer in answers:
+        assert answer.status_code == 422
+        assert "no model that could describe the image (MEMORY_LLM)" in answer.json()["detail"]
 
 
 def test_what_is_too_large_is_said(api: Api, settings: Any) -> None:
