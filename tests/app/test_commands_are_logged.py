@@ -77,13 +77,15 @@ CHANGES: dict[str, tuple[Callable[[Path], None], str]] = {
 STARTS = {"memory_prepare", "memory_run"}
 
 
-#: Touches no memory: it is a model for others.
-TOUCHES_NOTHING = {"memory_llm_script"}
+#: Touch no memory: a model for others, and a look at what a worker needs.
+TOUCHES_NOTHING = {"memory_llm_script", "memory_worker_check"}
+#: What its jobs store they are answerable for themselves: tests/app/jobs.
+RUNS_JOBS = {"memory_jobs"}
 
 
 def test_every_command_is_known() -> None:
     own = {name for name, app in get_commands().items() if app == "memoryapp"}
-    assert own == CHANGES.keys() | STARTS | TOUCHES_NOTHING
+    assert own == CHANGES.keys() | STARTS | TOUCHES_NOTHING | RUNS_JOBS
 
 
 @pytest.mark.parametrize("name", CHANGES)

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from memoryapp.memory import client as sdk_client
 from memoryapp.memory import store
 from memoryapp.models import AuditEntry
 from memoryapp.services import memories
 from oracleagentmemory.apis import ILlm, LlmResponse
+from oracleagentmemory.core import OracleAgentMemory
 from oracleagentmemory.errors import ModelError
 from tests.app.pages.conftest import OPERATOR, add_memory, add_thread, text_of
 from tests.app.tables import nothing_changes
@@ -31,7 +31,7 @@ class OneAnswer(ILlm):
 
 def summed_up(thread_id: str) -> None:
     """Save a summary as an agent with a model does."""
-    sdk_client().get_thread(thread_id, llm=OneAnswer()).get_summary()
+    OracleAgentMemory(store=store()).get_thread(thread_id, llm=OneAnswer()).get_summary()
 
 
 def test_without_a_model_the_page_says_that_its_messages_stand_for_it(
@@ -52,7 +52,7 @@ def test_a_summary_of_a_model_is_shown_with_its_topics(client: Client, thread: s
     page = text_of(client.get("/threads/t-1/"))
     assert "Ada flies &amp; sleeps" in page
     assert "&lt;travel&gt;" in page
-    assert "No language model" not in page
+    assert "No language model has summed this thread up" not in page
     client.post("/threads/t-1/messages/", {"role": "user", "content": "more"})
     assert "Newer messages" in text_of(client.get("/threads/t-1/"))
 
