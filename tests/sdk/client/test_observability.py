@@ -274,13 +274,9 @@ def test_a_dump_masks_what_people_said_unless_it_is_told_not_to(
 
 @pytest.fixture
 def server() -> Iterator[ScriptedModelServer]:
-    """A scripted provider; LiteLLM's event loop is closed afterwards."""
-    loop = asyncio.new_event_loop()
-    asyncio.set_event_loop(loop)
+    """A scripted provider."""
     with ScriptedModelServer() as running:
         yield running
-    asyncio.set_event_loop(None)
-    loop.close()
 
 
 def test_models_tell_what_they_were_asked_and_answered(

@@ -328,13 +328,9 @@ def test_pruner_llm_prunes_client_and_thread_fast_and_a_saved_config_goes_on(
 
 @pytest.fixture
 def server() -> Iterator[ScriptedModelServer]:
-    """A scripted provider; LiteLLM's event loop is closed afterwards."""
-    loop = asyncio.new_event_loop()
-    asyncio.set_event_loop(loop)
+    """A scripted provider."""
     with ScriptedModelServer() as running:
         yield running
-    asyncio.set_event_loop(None)
-    loop.close()
 
 
 def test_a_real_model_prunes_over_http(

@@ -549,12 +549,8 @@ def test_what_was_summed_up_before_a_message_is_read_without_a_model(
 
 @pytest.fixture
 def server() -> Iterator[ScriptedModelServer]:
-    loop = asyncio.new_event_loop()
-    asyncio.set_event_loop(loop)
     with ScriptedModelServer() as running:
         yield running
-    asyncio.set_event_loop(None)
-    loop.close()
 
 
 def test_a_model_behind_litellm_sums_up_and_its_failure_is_survived(

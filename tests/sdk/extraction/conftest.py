@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from tests.sdk.models.conftest import event_loop_that_is_closed, no_provider_in_the_environment
+from tests.sdk.models.conftest import no_provider_in_the_environment
 
-__all__ = ["event_loop_that_is_closed", "no_provider_in_the_environment"]
+__all__ = ["no_provider_in_the_environment"]

@@ -14,7 +14,6 @@ from oracleagentmemory.core.thread import OracleThread
 from oracleagentmemory.testing import ScriptedModelServer
 from tests.sdk.contract.conftest import backend, clock, embedder, make_store, store
 from tests.sdk.models.conftest import (
-    event_loop_that_is_closed,
     no_provider_in_the_environment,
     server,
 )
@@ -23,7 +22,6 @@ __all__ = [
     "backend",
     "clock",
     "embedder",
-    "event_loop_that_is_closed",
     "make_store",
     "no_provider_in_the_environment",
     "server",
