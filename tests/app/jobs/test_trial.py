@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -25,14 +26,11 @@ def documented_script() -> str:
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("has_script", [True, False])
 def test_a_message_is_learnt_from_and_nothing_is_lost(
-    settings: object,
-    models: ScriptedModelServer,
-    monkeypatch: pytest.MonkeyPatch,
-    has_script: bool,
+    settings: Any, models: ScriptedModelServer, has_script: bool
 ) -> None:
     script = parse_script(documented_script()) if has_script else []
     with ScriptedModelServer(script) as server:
-        monkeypatch.setattr(settings, "MEMORY_LLM_API_BASE", server.api_base)
+        settings.MEMORY_LLM_API_BASE = server.api_base
         threads.create(OPERATOR, thread_id="trip", user_id="ada", agent_id="travel")
         messages.add(OPERATOR, "trip", [{"role": "user", "content": "By the window, please."}])
         Worker().drain()
