@@ -172,12 +172,12 @@ def test_what_is_read_stays_in_place_when_earlier_messages_are_loaded(
     first = page.locator(".msg", has_text="message 070")
     top = first.bounding_box()["y"]
     page.get_by_role("link", name="Load earlier messages").click()
-    expect(page.get_by_text("message 020")).to_be_attached()
+    expect(page.get_by_text("message 020", exact=True)).to_be_attached()
     assert abs(first.bounding_box()["y"] - top) < 2
     expect(page.get_by_role("link", name="Load earlier messages")).to_be_focused()
     assert page.locator(".talk .day").count() == 1
     page.keyboard.press("Enter")
-    expect(page.get_by_text("message 000")).to_be_attached()
+    expect(page.get_by_text("message 000", exact=True)).to_be_attached()
     expect(page.get_by_role("link", name="Load earlier messages")).to_have_count(0)
 
 
