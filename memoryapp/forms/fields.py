@@ -36,6 +36,30 @@ class PageForm(forms.Form):
         style(self)
 
 
+class FilterForm(PageForm):
+    """The filters of a list, a day and metadata among those that are folded away."""
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether a filter is one that no record could have, so that nothing can be listed."""
+        return not REFUSABLE.isdisjoint(self.errors)
+
+    @property
+    def is_narrowed(self) -> bool:
+        """Whether any filter is set."""
+        return any(self.value(name) for name in self.fields)
+
+    @property
+    def is_more_used(self) -> bool:
+        """Whether one of the filters that are folded away is in the address."""
+        return any(name in self.data for name in ("since", "until", "metadata"))
+
+    def value(self, name: str) -> Any:
+        """A field's value; None when it is missing or wrong."""
+        self.is_valid()
+        return self.cleaned_data.get(name)
+
+
 class IdField(forms.CharField):
     """An id of a caller: any characters, at most 128 bytes; an empty one is None."""
 

@@ -8,8 +8,8 @@ from django import forms
 from django.core.exceptions import ValidationError
 
 from memoryapp.forms.fields import (
-    REFUSABLE,
     DayField,
+    FilterForm,
     IdField,
     LiveIdField,
     LongTextField,
@@ -24,7 +24,7 @@ from memoryapp.forms.fields import (
 from memoryapp.services.images import ImageFilters
 
 
-class ImageFilterForm(PageForm):
+class ImageFilterForm(FilterForm):
     """The filters of the list. An unknown day counts as not given."""
 
     user = LiveIdField(label="User", placeholder="Any user", attrs={"data-find": ""})
@@ -33,21 +33,6 @@ class ImageFilterForm(PageForm):
     since = DayField(label="From")
     until = DayField(label="To")
     metadata = MetadataFilterField(label="Metadata")
-
-    @property
-    def is_refused(self) -> bool:
-        """Whether a filter is one that no record could have, so that nothing can be listed."""
-        return not REFUSABLE.isdisjoint(self.errors)
-
-    @property
-    def is_narrowed(self) -> bool:
-        """Whether any filter is set."""
-        return any(self.value(name) for name in self.fields)
-
-    @property
-    def is_more_used(self) -> bool:
-        """Whether one of the filters that are folded away is in the address."""
-        return any(name in self.data for name in ("since", "until", "metadata"))
 
     def filters(self) -> ImageFilters:
         """The filters as the service takes them."""
@@ -59,11 +44,6 @@ class ImageFilterForm(PageForm):
             until=end_of(self.value("until")),
             metadata=self.value("metadata"),
         )
-
-    def value(self, name: str) -> Any:
-        """A field's value; None when it is missing or wrong."""
-        self.is_valid()
-        return self.cleaned_data.get(name)
 
 
 class ImageForm(PageForm):

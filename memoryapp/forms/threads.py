@@ -7,8 +7,8 @@ from typing import Any
 from django import forms
 
 from memoryapp.forms.fields import (
-    REFUSABLE,
     DayField,
+    FilterForm,
     IdField,
     LiveIdField,
     LongTextField,
@@ -25,7 +25,7 @@ from memoryapp.services.threads import ThreadFilters
 REASON = "Kept in the audit log."
 
 
-class ThreadFilterForm(PageForm):
+class ThreadFilterForm(FilterForm):
     """The filters of the list. An unknown type, status or day counts as not given."""
 
     user = LiveIdField(label="User", placeholder="Any user", attrs={"data-find": ""})
@@ -33,21 +33,6 @@ class ThreadFilterForm(PageForm):
     since = DayField(label="Stored from")
     until = DayField(label="Stored to")
     metadata = MetadataFilterField(label="Metadata")
-
-    @property
-    def is_refused(self) -> bool:
-        """Whether a filter is one that no record could have, so that nothing can be listed."""
-        return not REFUSABLE.isdisjoint(self.errors)
-
-    @property
-    def is_narrowed(self) -> bool:
-        """Whether any filter is set."""
-        return any(self.value(name) for name in self.fields)
-
-    @property
-    def is_more_used(self) -> bool:
-        """Whether one of the filters that are folded away is in the address."""
-        return any(name in self.data for name in ("since", "until", "metadata"))
 
     def filters(self) -> ThreadFilters:
         """The filters as the service takes them."""
@@ -58,11 +43,6 @@ class ThreadFilterForm(PageForm):
             until=end_of(self.value("until")),
             metadata=self.value("metadata"),
         )
-
-    def value(self, name: str) -> Any:
-        """A field's value; None when it is missing or wrong."""
-        self.is_valid()
-        return self.cleaned_data.get(name)
 
 
 class NewThreadForm(PageForm):

@@ -169,10 +169,6 @@ class StoreConfig:
         saved = {key: one for key, one in self.saved.items() if key != "attributes"}
         return replace(self, saved={**saved, "attributes": attributes} if attributes else saved)
 
-    def with_saved(self, saved: Mapping[str, Any]) -> StoreConfig:
-        """Return the row with another stored JSON."""
-        return replace(self, saved=saved)
-
     def check_state(self) -> None:
         """Refuse a store that this version cannot work on, whatever the schema policy.
 
